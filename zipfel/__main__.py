@@ -1,0 +1,5 @@
+"""`python -m zipfel`."""
+
+from zipfel.cli.main import main
+
+main()

@@ -1,0 +1,5 @@
+"""Data sets: reading, writing, splitting, sampling, synthesising, and telling what is in them."""
+
+from zipfel.data.dataset import Dataset, ReadReport, binary, label_matrix
+
+__all__ = ["Dataset", "ReadReport", "binary", "label_matrix"]

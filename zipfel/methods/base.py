@@ -1,0 +1,89 @@
+"""The contract of a method: fit on sparse rows, rank labels, hand over its state as plain arrays and JSON."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel import config as declared
+from zipfel.ranking import Ranking
+from zipfel.run import Run
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Feature rows with their labels: what a method learns from or is validated on."""
+
+    X: sp.csr_matrix
+    Y: sp.csr_matrix
+
+    @property
+    def n_points(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.Y.shape[1])
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Points:
+        return Points(self.X[rows], self.Y[rows])
+
+    def split(self, share: float, rng: np.random.Generator, at_most: int | None = None) -> tuple[Points, Points]:
+        """(rest, held out): a random share of the rows, at most `at_most`, at least one of each where there are two."""
+        held = max(1, min(round(self.n_points * share), at_most or self.n_points))
+        order = rng.permutation(self.n_points)
+        return self.take(np.sort(order[held:])), self.take(np.sort(order[:held]))
+
+
+@dataclass(frozen=True)
+class State:
+    """All that a fitted method has to keep: arrays (safetensors) and small facts (JSON). No code."""
+
+    arrays: Mapping[str, Array] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Method(ABC):
+    """One system. `__init__` stores the config; `fit` learns; learned names end in `_`.
+
+    name: its id on the command line. title: one line for `zipfel methods`. paper: the citation.
+    presets: named parameter sets, each a dict that `Config.from_dict` takes.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str] = ""
+    Config: ClassVar[type[declared.Config]] = declared.Config
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def __init__(self, config: declared.Config) -> None:
+        self.config = config
+
+    @abstractmethod
+    def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        """Learns from `train`. `valid`, where given, is for every choice; where it is None, a choice that is
+        needed is made on a split of `train`."""
+
+    @abstractmethod
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        """The k best labels of each row; a row's answer does not depend on the other rows."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """What `restore` needs to answer the same."""
+
+    @abstractmethod
+    def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        """The counterpart of `state`: makes this unfitted method answer like the one that was saved."""

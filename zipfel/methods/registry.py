@@ -1,0 +1,40 @@
+"""Method ids and where they live; a method's module is imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from zipfel.errors import ParameterError, nearest
+from zipfel.methods.base import Method
+
+_METHODS = {
+    "popular": "zipfel.methods.popular:Popular",
+    "knn": "zipfel.methods.knn:Knn",
+    "centroid": "zipfel.methods.centroid:Centroid",
+}
+
+
+def method_names() -> list[str]:
+    return list(_METHODS)
+
+
+def method_class(name: str) -> type[Method]:
+    if name not in _METHODS:
+        raise ParameterError(f"unknown method {name!r}{nearest(name, _METHODS)}")
+    module, _, attribute = _METHODS[name].partition(":")
+    found: type[Method] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def make_method(name: str, params: Mapping[str, Any] | None = None, preset: str | None = None) -> Method:
+    """An unfitted method with its preset's parameters, overridden by `params`."""
+    cls = method_class(name)
+    values: dict[str, Any] = {}
+    if preset is not None:
+        if preset not in cls.presets:
+            raise ParameterError(f"method {name!r} has no preset {preset!r}{nearest(preset, cls.presets)}")
+        values.update(cls.presets[preset])
+    values.update(params or {})
+    return cls(cls.Config.from_dict(values))

@@ -1,0 +1,115 @@
+"""The one result type: for each document its best labels, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+PAD = -1
+"""Label id that fills the row of a document with fewer than k labels; its score is -inf."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Labels of n documents, best first; equal scores go to the lowest label id.
+
+    labels: (n, k) int64 label ids, `PAD` where a row has fewer than k labels (only at the row's end).
+    scores: (n, k) float32, -inf where labels is `PAD`.
+    label_names: name of every label id, where the model knows names.
+    """
+
+    labels: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float32]
+    label_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.labels.shape != self.scores.shape or self.labels.ndim != 2:
+            raise ValueError(f"labels {self.labels.shape} and scores {self.scores.shape} must be of one shape (n, k)")
+
+    @property
+    def n_points(self) -> int:
+        return int(self.labels.shape[0])
+
+    @property
+    def k(self) -> int:
+        return int(self.labels.shape[1])
+
+    def __len__(self) -> int:
+        return self.n_points
+
+    def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Ranking:
+        return Ranking(self.labels[rows], self.scores[rows], self.label_names)
+
+    def top(self, k: int) -> Ranking:
+        """The first k columns."""
+        return Ranking(self.labels[:, :k], self.scores[:, :k], self.label_names)
+
+    def with_names(self, label_names: Sequence[str] | None) -> Ranking:
+        return Ranking(self.labels, self.scores, label_names)
+
+    def name(self, label: int) -> str:
+        return self.label_names[label] if self.label_names is not None else str(label)
+
+    def rows(self) -> Iterator[list[tuple[str, float]]]:
+        """For each document its (label name, score) pairs, without the padding."""
+        for labels, scores in zip(self.labels.tolist(), self.scores.tolist(), strict=True):
+            yield [(self.name(label), score) for label, score in zip(labels, scores, strict=True) if label != PAD]
+
+    def to_csr(self, n_labels: int) -> sp.csr_matrix:
+        """(n, n_labels) scores; a label that is not ranked is not stored."""
+        kept = self.labels != PAD
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        matrix = sp.csr_matrix((self.scores[kept], self.labels[kept], indptr), shape=(self.n_points, n_labels))
+        matrix.sort_indices()
+        return matrix
+
+    @classmethod
+    def from_csr(cls, scores: sp.csr_matrix, k: int) -> Ranking:
+        """The k largest stored values of each row."""
+        scores = scores.tocsr()
+        n_points = scores.shape[0]
+        rows = np.repeat(np.arange(n_points), np.diff(scores.indptr))
+        order = np.lexsort((scores.indices, -scores.data, rows))
+        rank = np.arange(len(rows)) - scores.indptr[rows]  # rows are sorted already, so rank is by position
+        labels = np.full((n_points, k), PAD, dtype=np.int64)
+        values = np.full((n_points, k), -np.inf, dtype=np.float32)
+        kept = rank < k
+        labels[rows[kept], rank[kept]] = scores.indices[order][kept]
+        values[rows[kept], rank[kept]] = scores.data[order][kept]
+        return cls(labels, values)
+
+    @classmethod
+    def from_dense(
+        cls, scores: npt.NDArray[np.float32], k: int, labels: npt.NDArray[np.int64] | None = None
+    ) -> Ranking:
+        """The k best of each row of (n, c) scores; `labels` (n, c) names the columns, by default 0..c-1.
+
+        A score of -inf is no candidate. Meant for a block of rows or for shortlists: the caller keeps n small.
+        """
+        n_candidates = scores.shape[1]
+        if labels is None:
+            labels = np.broadcast_to(np.arange(n_candidates, dtype=np.int64), scores.shape)
+        if n_candidates > 4 * k:
+            # The k-th value cuts; everything equal to it stays in, so that ties still go to the lowest id.
+            cut = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
+            width = max(k, int((scores >= cut).sum(axis=1).max()))
+            keep = np.argpartition(-scores, min(width, n_candidates) - 1, axis=1)[:, :width]
+            scores, labels = np.take_along_axis(scores, keep, 1), np.take_along_axis(labels, keep, 1)
+        order = np.lexsort((labels, -scores))[:, :k]
+        best = np.take_along_axis(labels, order, 1).astype(np.int64)
+        values = np.take_along_axis(scores, order, 1).astype(np.float32)
+        best[np.isneginf(values)] = PAD
+        if best.shape[1] < k:
+            short = ((0, 0), (0, k - best.shape[1]))
+            best = np.pad(best, short, constant_values=PAD)
+            values = np.pad(values, short, constant_values=-np.inf)
+        return cls(best, values)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Ranking]) -> Ranking:
+        names = parts[0].label_names
+        return cls(np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts]), names)

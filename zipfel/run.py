@@ -1,0 +1,94 @@
+"""What one run is given besides its data: seed, threads, device, time budget, checkpoints, and whom to tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from zipfel.threads import available_threads
+
+
+class Task(Protocol):
+    """One line of progress, e.g. an epoch or a pass over a file."""
+
+    def advance(self, amount: float = 1, **shown: float | str) -> None:
+        """`shown` is what stands beside the bar: loss=0.31, P1=0.62."""
+
+
+class Progress(Protocol):
+    """Whom a run tells what it is doing."""
+
+    def task(self, name: str, total: float | None = None) -> _TaskContext: ...
+
+    def message(self, text: str) -> None: ...
+
+
+class _TaskContext(Protocol):
+    def __enter__(self) -> Task: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class _SilentTask:
+    def advance(self, amount: float = 1, **shown: float | str) -> None:
+        pass
+
+    def __enter__(self) -> _SilentTask:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class Silent:
+    """Progress for a library call: nothing is printed."""
+
+    def task(self, name: str, total: float | None = None) -> _SilentTask:
+        return _SilentTask()
+
+    def message(self, text: str) -> None:
+        pass
+
+
+@dataclass
+class Run:
+    """Handed to `Method.fit`; the same seed and threads give the same result.
+
+    time_budget: seconds after which training stops well, with the best model so far.
+    checkpoint: folder for resumable state; None keeps none. resume: go on from what is there.
+    timings: seconds by phase, kept in the model and shown by `zipfel info`.
+    """
+
+    seed: int = 0
+    threads: int = field(default_factory=available_threads)
+    device: str = "cpu"
+    progress: Progress = field(default_factory=Silent)
+    time_budget: float | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
+    timings: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def rng(self, *salt: int) -> np.random.Generator:
+        """A generator of its own for each purpose, so that one part's draws do not shift another's."""
+        return np.random.default_rng([self.seed, *salt])
+
+    def time_left(self) -> float:
+        if self.time_budget is None:
+            return float("inf")
+        return self.time_budget - (time.monotonic() - self.started)
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Adds the seconds of the block to `timings[phase]`."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.timings[phase] = self.timings.get(phase, 0.0) + time.monotonic() - start
