@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel import config as declared
+from zipfel.errors import ModelFileError
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
@@ -53,6 +54,37 @@ class State:
 
     arrays: Mapping[str, Array] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def array(self, name: str, *, ndim: int | None = None, shape: tuple[int, ...] | None = None) -> Array:
+        """The array of that name, its shape checked."""
+        if name not in self.arrays:
+            raise ModelFileError(f"the model lacks the array {name!r}")
+        found = self.arrays[name]
+        if (ndim is not None and found.ndim != ndim) or (shape is not None and found.shape != shape):
+            raise ModelFileError(f"the array {name!r} in the model has shape {found.shape}, not {shape or f'{ndim}-d'}")
+        return found
+
+
+def pack_csr(name: str, matrix: sp.csr_matrix) -> dict[str, Array]:
+    """A CSR matrix as arrays for `State`; `unpack_csr` reads them back."""
+    return {f"{name}.indptr": matrix.indptr, f"{name}.indices": matrix.indices, f"{name}.data": matrix.data}
+
+
+def unpack_csr(state: State, name: str, shape: tuple[int, int]) -> sp.csr_matrix:
+    """The matrix that `pack_csr` packed, every index checked: a model file may come from anywhere."""
+    indptr, indices, data = (state.array(f"{name}.{part}", ndim=1) for part in ("indptr", "indices", "data"))
+    sound = (
+        len(indptr) == shape[0] + 1
+        and len(indices) == len(data)
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and bool((np.diff(indptr) >= 0).all())
+        and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < shape[1]))
+        and bool(np.isfinite(data).all())
+    )
+    if not sound:
+        raise ModelFileError(f"the matrix {name!r} in the model is damaged: its indices do not fit its shape {shape}")
+    return sp.csr_matrix((data, indices, indptr), shape=shape)
 
 
 class Method(ABC):
