@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from zipfel.kernels.sparse_topk import plain_topk, sparse_topk
+from zipfel.threads import use_threads
+
+
+def random_csr(rng: np.random.Generator, n: int, m: int, density: float, integers: bool = False) -> sp.csr_matrix:
+    matrix = sp.random(n, m, density, "csr", np.float32, random_state=rng)
+    if integers:  # sums are exact then, and ties are many
+        matrix.data = rng.integers(-2, 4, matrix.nnz).astype(np.float32)
+    return matrix
+
+
+@pytest.mark.parametrize("density", [0.002, 0.05, 0.5])
+@pytest.mark.parametrize("k", [1, 7, 200])
+def test_equals_the_plain_product_with_ties_and_cancellation(density: float, k: int) -> None:
+    rng = np.random.default_rng(3)
+    left, right = random_csr(rng, 90, 60, density, True), random_csr(rng, 60, 150, density, True)
+    ids, scores = sparse_topk(left, right, k)
+    plain_ids, plain_scores = plain_topk(left, right, k)
+    np.testing.assert_array_equal(ids, plain_ids)
+    np.testing.assert_array_equal(scores, plain_scores)
+
+
+def test_threads_do_not_change_the_answer() -> None:
+    rng = np.random.default_rng(4)
+    left, right = random_csr(rng, 200, 80, 0.1), random_csr(rng, 80, 300, 0.1)
+    with use_threads(1):
+        one = sparse_topk(left, right, 9)
+    with use_threads(3):
+        three = sparse_topk(left, right, 9)
+    np.testing.assert_array_equal(one[0], three[0])
+    np.testing.assert_array_equal(one[1], three[1])
+
+
+def test_unsorted_and_duplicate_indices_are_summed() -> None:
+    left = sp.csr_matrix((np.array([1, 2, 1], dtype=np.float32), np.array([1, 0, 1]), np.array([0, 3])), shape=(1, 2))
+    right = sp.csr_matrix(np.array([[1, 0, 3], [4, 5, 0]], dtype=np.float32))
+    ids, scores = sparse_topk(left, right, 3)
+    np.testing.assert_array_equal(ids, [[0, 1, 2]])  # 2*1 + 2*4 = 10 ties with 2*5 = 10
+    np.testing.assert_array_equal(scores, [[10, 10, 6]])
+
+
+def test_columns_without_a_row_on_the_right_count_nothing() -> None:
+    left = sp.csr_matrix(np.array([[0, 1, 5], [0, 0, 5]], dtype=np.float32))
+    right = sp.csr_matrix(np.array([[1, 0], [0, 2]], dtype=np.float32))
+    ids, scores = sparse_topk(left, right, 2)
+    np.testing.assert_array_equal(ids, [[1, -1], [-1, -1]])
+    np.testing.assert_array_equal(scores, [[2, -np.inf], [-np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4), (2, 0, 4), (2, 3, 0)])
+def test_empty_sides(shape: tuple[int, int, int]) -> None:
+    n, inner, columns = shape
+    ids, scores = sparse_topk(sp.csr_matrix((n, inner)), sp.csr_matrix((inner, columns)), 2)
+    assert ids.shape == scores.shape == (n, 2)
+    assert (ids == -1).all()

@@ -1,0 +1,41 @@
+"""Neighbours to labels: each neighbour votes for its labels with its weight."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.kernels.sparse_topk import sparse_topk
+from zipfel.ranking import PAD, Ranking
+
+
+def sharpened(similarities: npt.NDArray[np.float32], sharpness: float) -> npt.NDArray[np.float32]:
+    """exp(t (sim - best)) for the (n, m) similarities of each row's neighbours; 0 where there is none (-inf).
+
+    t = 0 counts heads; a large t listens to the nearest only. The best neighbour always weighs 1.
+    """
+    if similarities.shape[1] == 0:
+        return similarities.astype(np.float32)
+    best = similarities.max(axis=1, keepdims=True)
+    distance = np.where(np.isneginf(similarities), -np.inf, similarities - np.where(np.isneginf(best), 0, best))
+    present = np.isfinite(distance)
+    return np.where(present, np.exp(sharpness * np.where(present, distance, 0)), 0).astype(np.float32)
+
+
+def vote(neighbours: npt.NDArray[np.integer], weights: npt.NDArray[np.floating], Y: sp.csr_matrix, k: int) -> Ranking:
+    """The k labels with most votes: label l of point i scores the weighted share of i's neighbours that have l.
+
+    neighbours: (n, m) rows of Y, -1 pads. weights: (n, m), what each neighbour's vote counts; see `sharpened`.
+    Y: (n_points, n_labels). A row without neighbours, or with too few labels among them, is padded.
+    """
+    n, m = neighbours.shape
+    present = neighbours != PAD
+    weights = np.where(present, weights, 0).astype(np.float32)  # (n, m)
+    total = weights.sum(axis=1, keepdims=True)
+    shares = weights / np.where(total > 0, total, 1)
+    voters = np.where(present, neighbours, 0).astype(np.int32)  # a pad is row 0 with weight 0
+    ballots = sp.csr_matrix(
+        (shares.ravel(), voters.ravel(), np.arange(n + 1, dtype=np.int64) * m), shape=(n, Y.shape[0])
+    )  # (n, n_points)
+    return Ranking(*sparse_topk(ballots, Y, k))

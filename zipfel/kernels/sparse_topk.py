@@ -1,0 +1,141 @@
+"""The k largest entries of each row of a sparse product A B, row by row, without ever forming the product.
+
+Neighbour search (queries times an inverted index), votes (weights times the label matrix) and centroids (rows times
+centroids) are all this one computation. For a row of A the matching rows of B are added into a dense accumulator; its
+entries are then either all scanned, or only those that were touched, whichever is less work. `plain_topk` is the twin
+that the tests hold it to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from numba import njit
+
+from zipfel.ranking import PAD, Ranking
+from zipfel.threads import get_threads, over_blocks
+
+_SCAN = 4
+"""With more than 1/4 as many additions as columns, scanning all columns is cheaper than keeping a list."""
+_PARTS_A_THREAD = 8
+
+
+def sparse_topk(
+    left: sp.csr_matrix, right: sp.csr_matrix, k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """(ids, scores), both (n, k): the largest non-zero entries of each row of left @ right, best first.
+
+    Equal scores go to the lowest id; a row with fewer than k non-zero entries is padded with -1 and -inf. Columns of
+    `left` that are negative or have no row in `right` count nothing, so their widths need not agree.
+    """
+    n, n_columns = left.shape[0], right.shape[1]
+    ids = np.full((n, k), PAD, dtype=np.int64)
+    scores = np.full((n, k), -np.inf, dtype=np.float32)
+    if n == 0 or k == 0 or n_columns == 0:
+        return ids, scores
+    a, b = _arrays(left), _arrays(right)
+
+    def work(start: int, stop: int) -> None:
+        sums, touched = np.zeros(n_columns, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
+        _topk_rows(*a, *b, start, stop, sums, touched, ids, scores)
+
+    over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))
+    return ids, scores
+
+
+def plain_topk(
+    left: sp.csr_matrix, right: sp.csr_matrix, k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """`sparse_topk` in scipy: forms the product, so only for tests."""
+    product = sp.csr_matrix(left @ right)
+    product.eliminate_zeros()
+    ranking = Ranking.from_csr(product, k)
+    return ranking.labels, ranking.scores
+
+
+def _arrays(matrix: sp.csr_matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """One set of types, so that the kernel is compiled once."""
+    return (
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float32, copy=False),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
+    n_inner, n_columns, k = len(b_ptr) - 1, len(sums), ids.shape[1]
+    for row in range(start, stop):
+        additions = 0
+        for j in range(a_ptr[row], a_ptr[row + 1]):
+            inner = a_ids[j]
+            if 0 <= inner < n_inner:
+                additions += b_ptr[inner + 1] - b_ptr[inner]
+        scan = additions * _SCAN >= n_columns
+        n_touched = 0
+        for j in range(a_ptr[row], a_ptr[row + 1]):
+            inner, value = a_ids[j], a_values[j]
+            if inner < 0 or inner >= n_inner or value == 0.0:
+                continue
+            if scan:
+                for t in range(b_ptr[inner], b_ptr[inner + 1]):
+                    sums[b_ids[t]] += value * b_values[t]
+            else:
+                for t in range(b_ptr[inner], b_ptr[inner + 1]):
+                    column = b_ids[t]
+                    if sums[column] == 0.0:
+                        touched[n_touched] = column
+                        n_touched += 1
+                    sums[column] += value * b_values[t]
+        size = 0
+        best, best_scores = ids[row], scores[row]
+        for i in range(n_columns if scan else n_touched):
+            column = i if scan else touched[i]
+            score = sums[column]
+            if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
+                sums[column] = 0.0
+                if size < k:
+                    _push(best, best_scores, size, column, score)
+                    size += 1
+                elif score > best_scores[0] or (score == best_scores[0] and column < best[0]):
+                    _sink(best, best_scores, size, column, score)
+        for last in range(size - 1, 0, -1):  # heap sort: the worst goes to the end
+            column, score = best[last], best_scores[last]
+            best[last], best_scores[last] = best[0], best_scores[0]
+            _sink(best, best_scores, last, column, score)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _worse(score, column, other_score, other):  # type: ignore[no-untyped-def]
+    return score < other_score or (score == other_score and column > other)
+
+
+@njit(cache=True, nogil=True)
+def _push(best, best_scores, size, column, score):  # type: ignore[no-untyped-def]
+    """Adds to a heap with the worst at its root."""
+    at = size
+    while at > 0:
+        parent = (at - 1) // 2
+        if not _worse(score, column, best_scores[parent], best[parent]):
+            break
+        best[at], best_scores[at] = best[parent], best_scores[parent]
+        at = parent
+    best[at], best_scores[at] = column, score
+
+
+@njit(cache=True, nogil=True)
+def _sink(best, best_scores, size, column, score):  # type: ignore[no-untyped-def]
+    """Replaces the root of a heap of the given size."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _worse(best_scores[child + 1], best[child + 1], best_scores[child], best[child]):
+            child += 1
+        if not _worse(best_scores[child], best[child], score, column):
+            break
+        best[at], best_scores[at] = best[child], best_scores[child]
+        at = child
+    best[at], best_scores[at] = column, score
