@@ -1,0 +1,279 @@
+"""`Zipfel`, the estimator users import: fit, predict, evaluate, save, load, by scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.data import Dataset
+from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
+from zipfel.inputs import as_dataset, with_columns
+from zipfel.methods import Method, Points, State, make_method, method_class
+from zipfel.metrics import evaluate
+from zipfel.persistence import ModelFiles, load_model, read_names, save_model
+from zipfel.ranking import Ranking
+from zipfel.rows import RowMaker
+from zipfel.run import Run
+from zipfel.threads import use_threads
+
+Self = TypeVar("Self", bound="Zipfel")
+
+
+class Zipfel:
+    """Tags documents with the right few of many labels.
+
+    >>> model = Zipfel(method="knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+    >>> next(model.predict(["red bikes and a bike"], k=1).rows())[0][0]
+    'bike'
+
+    method: which system learns (`zipfel methods` lists them); preset: a named set of its parameters.
+    weighting: for ready-made sparse features: none, l2, tfidf, or auto (chosen on a split of train).
+    vectorizer: parameters of the text features, e.g. {"ngrams": 2}.
+    valid_share: share of train that is held out for the method's choices; None leaves that to the method.
+    params: the method's own parameters, e.g. n_neighbors=50.
+    """
+
+    def __init__(
+        self,
+        method: str = "knn",
+        *,
+        preset: str | None = None,
+        weighting: str = "auto",
+        vectorizer: Mapping[str, Any] | None = None,
+        valid_share: float | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        time_budget: float | None = None,
+        device: str = "cpu",
+        **params: Any,
+    ) -> None:
+        self.method = method
+        self.preset = preset
+        self.weighting = weighting
+        self.vectorizer = vectorizer
+        self.valid_share = valid_share
+        self.seed = seed
+        self.threads = threads
+        self.time_budget = time_budget
+        self.device = device
+        self.params = params
+
+    # -- scikit-learn's conventions ------------------------------------------------------------------------------
+
+    @classmethod
+    def _own_names(cls) -> list[str]:
+        found = inspect.signature(cls.__init__).parameters.values()
+        return [p.name for p in found if p.name != "self" and p.kind is not inspect.Parameter.VAR_KEYWORD]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
+        return {**{name: getattr(self, name) for name in self._own_names()}, **self.params}
+
+    def set_params(self: Self, **params: Any) -> Self:
+        own = set(self._own_names())
+        for name, value in params.items():
+            if name in own:
+                setattr(self, name, value)
+            else:
+                self.params = {**self.params, name: value}
+        known = [p.name for p in method_class(self.method).Config.parameters()]
+        for name in self.params:
+            if name not in known:
+                raise ParameterError(f"method {self.method!r} has no parameter {name!r}{nearest(name, known)}")
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
+            input_tags=InputTags(sparse=True, string=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "method_")
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self.get_params().items() if value is not None}
+        return f"Zipfel({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def fit(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        valid: Dataset | tuple[Any, Any] | None = None,
+        label_names: Sequence[str] | None = None,
+        run: Run | None = None,
+    ) -> Self:
+        """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset."""
+        train = as_dataset(X, y, label_names=label_names)
+        _check_trainable(train)
+        run = run or Run(seed=self.seed, time_budget=self.time_budget, device=self.device)
+        if self.threads is not None:
+            run.threads = self.threads
+        with use_threads(run.threads):
+            self._fit(train, None if valid is None else _valid_dataset(valid), run)
+        return self
+
+    def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:
+        start = time.monotonic()
+        method = make_method(self.method, self.params, self.preset)
+        self.label_names_ = list(train.label_names) if train.label_names is not None else None
+        self.n_labels_ = train.n_labels
+        self.label_counts_ = train.label_counts()
+        self.rows_ = RowMaker()
+        rows = self.rows_.fit_transform(train, run, weighting=self.weighting, vectorizer=self.vectorizer)
+        self.n_features_in_ = self.rows_.n_features
+        points = Points(rows, train.Y)
+        held = Points(*self._rows_and_truth(valid)) if valid is not None else None
+        if held is None and self.valid_share:
+            points, held = points.split(self.valid_share, run.rng(0))
+        method.fit(points, held, run)
+        self.method_ = method
+        self.training_ = {
+            "n_points": train.n_points,
+            "data": train.name,
+            "fingerprint": train.fingerprint(),
+            "seed": run.seed,
+            "threads": run.threads,
+            "seconds": round(time.monotonic() - start, 3),
+            "timings": {phase: round(seconds, 3) for phase, seconds in run.timings.items()},
+        }
+        self.metrics_: dict[str, float] = {}
+
+    # -- answering -------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, k: int = 5) -> Ranking:
+        """The k best labels of each document, best first."""
+        self._check_fitted()
+        if k < 1:
+            raise ParameterError(f"k must be at least 1, got {k}")
+        rows = self.rows_.transform(X)
+        with use_threads(self.threads):
+            return self.method_.predict(rows, k).with_names(self.label_names_)
+
+    def predict_scores(self, X: Any, k: int = 100) -> sp.csr_matrix:
+        """(n, n_labels) CSR with the scores of the k best labels of each document."""
+        return self.predict(X, min(k, self.n_labels_)).to_csr(self.n_labels_)
+
+    def evaluate(self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
+        """All metrics of the predictions for X against the true labels; X may be a Dataset."""
+        self._check_fitted()
+        rows, truth = self._rows_and_truth(self._test_dataset(X, y))
+        with use_threads(self.threads):
+            ranking = self.method_.predict(rows, max(ks))
+        n_points = int(self.training_["n_points"])
+        return dict(evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=tuple(ks)))
+
+    def score(self, X: Any, y: Any) -> float:
+        """P@1, for scikit-learn's searches."""
+        return self.evaluate(X, y, ks=(1,))["P@1"]
+
+    def _test_dataset(self, X: Any, y: Any) -> Dataset:
+        if isinstance(X, Dataset) or sp.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
+            return as_dataset(X, y)
+        names = sorted(
+            {label for row in y for label in ([row] if isinstance(row, str) else row) if isinstance(label, str)}
+        )
+        return as_dataset(X, y, label_names=names or None)
+
+    def _rows_and_truth(self, data: Dataset) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Rows and true labels in the model's columns; labels that the model does not know stand behind them."""
+        if self.label_names_ is not None and data.label_names is not None:
+            if list(data.label_names) != self.label_names_:
+                data = data.relabel(self.label_names_, extend=True)
+        elif data.n_labels > self.n_labels_ and (self.label_names_ is None) != (data.label_names is None):
+            raise DataError(
+                f"the data has {data.n_labels} labels, the model {self.n_labels_}, and only one of them has label names"
+            )
+        return self.rows_.transform(data), with_columns(data.Y, max(data.n_labels, self.n_labels_))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "method_"):
+            raise NotFittedError("this Zipfel is not fitted yet: call fit first, or Zipfel.load(folder)")
+
+    # -- keeping ---------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the model folder; an older model in its place is replaced only when the new one is complete."""
+        self._check_fitted()
+        state = self.method_.state()
+        arrays: dict[str, npt.NDArray[Any]] = {f"method.{name}": array for name, array in state.arrays.items()}
+        arrays["label_counts"] = self.label_counts_
+        arrays.update(self.rows_.arrays())
+        documents = self.rows_.documents()
+        if self.label_names_ is not None:
+            documents["labels"] = self.label_names_
+        save_model(folder, ModelFiles(self._config(state), arrays, documents))
+
+    def _config(self, state: State) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "params": self.method_.config.to_dict(),
+            "estimator": {name: getattr(self, name) for name in self._own_names() if name != "method"},
+            "given": dict(self.params),
+            "weighting": self.rows_.weighting.kind,
+            "n_features": self.n_features_in_,
+            "n_labels": self.n_labels_,
+            "training": self.training_,
+            "metrics": self.metrics_,
+            "facts": dict(state.facts),
+        }
+
+    @classmethod
+    def load(cls: type[Self], folder: str | Path) -> Self:
+        """Reads a model folder; `ModelFileError` says what is wrong with one that can't be used."""
+        files = load_model(folder)
+        try:
+            return cls._restored(files)
+        except ModelFileError:
+            raise
+        except (ZipfelError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ModelFileError(f"{folder} is damaged: its parts do not fit together ({error})") from error
+
+    @classmethod
+    def _restored(cls: type[Self], files: ModelFiles) -> Self:
+        config = files.config
+        model = cls(config["method"], **{**config["estimator"], **config["given"]})
+        n_features, n_labels = int(config["n_features"]), int(config["n_labels"])
+        model.n_features_in_, model.n_labels_ = n_features, n_labels
+        model.training_, model.metrics_ = dict(config["training"]), dict(config["metrics"])
+        state = State(files.arrays, config["facts"])
+        model.label_counts_ = state.array("label_counts", shape=(n_labels,))
+        model.label_names_ = read_names(files.documents, "labels", n_labels)
+        model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
+        model.method_ = make_method(config["method"], config["params"])
+        model.method_.restore(State(_within("method.", files.arrays), config["facts"]), n_features, n_labels)
+        return model
+
+    @property
+    def fitted_method(self) -> Method:
+        self._check_fitted()
+        return self.method_
+
+
+def _check_trainable(train: Dataset) -> None:
+    if train.n_points == 0:
+        raise DataError("there is nothing to learn from: the data has no rows (0 sample(s))")
+    if train.n_labels == 0 or train.Y.nnz == 0:
+        raise DataError("there is nothing to learn from: no row has a label")
+    if train.X is not None and train.X.shape[1] == 0:
+        raise DataError("there is nothing to learn from: the data has 0 feature(s)")
+
+
+def _valid_dataset(valid: Dataset | tuple[Any, Any]) -> Dataset:
+    return valid if isinstance(valid, Dataset) else as_dataset(*valid)
+
+
+def _within(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,126 @@
+"""What users hand in - matrices, arrays, texts, names, ids - made into a `Dataset`, or refused in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.data import Dataset, binary, label_matrix
+from zipfel.errors import DataError
+
+LabelNames = Sequence[str] | None
+
+
+def as_dataset(X: Any, Y: Any, *, label_names: LabelNames = None) -> Dataset:
+    """Documents with labels: X as texts or a matrix; Y as a 0/1 matrix, lists of names, or lists of ids."""
+    if isinstance(X, Dataset):
+        if Y is not None:
+            raise DataError("a Dataset brings its own labels: leave Y out")
+        return X
+    if Y is None:
+        raise DataError("Y is missing: a 0/1 matrix, or for each document the list of its label names or ids")
+    labels, names = as_labels(Y, label_names)
+    texts, features = as_features(X)
+    return Dataset(Y=labels, X=features, texts=texts, label_names=names)
+
+
+def as_features(X: Any) -> tuple[list[str] | None, sp.csr_matrix | None]:
+    """(texts, None) or (None, CSR of float32): whichever X is."""
+    if isinstance(X, str):
+        raise DataError("X is one text; hand in a list of texts, if only with this one in it")
+    if sp.issparse(X):
+        return None, as_csr(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS":
+        return None, as_csr(X)
+    if not isinstance(X, Iterable):
+        raise DataError(f"X must be a list of texts or a matrix, got {type(X).__name__}")
+    rows = list(X)
+    if all(isinstance(row, str) for row in rows):
+        return [str(row) for row in rows], None
+    if any(isinstance(row, str) for row in rows):
+        raise DataError("X holds texts and other things; every document must be one text")
+    try:
+        return None, as_csr(np.asarray(rows, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise DataError("X must be a list of texts or a matrix of numbers") from None
+
+
+def as_csr(X: Any) -> sp.csr_matrix:
+    """A 2-d matrix as CSR of float32: finite, duplicates summed, indices sorted. The user's own is left alone."""
+    if not sp.issparse(X):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise DataError(
+                f"X must have two dimensions (documents, features), got {X.ndim}. "
+                "Reshape your data: X.reshape(1, -1) where it is one document"
+            )
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise DataError("Complex data not supported: X must hold real numbers")
+    matrix = sp.csr_matrix(X, dtype=np.float32, copy=True)
+    matrix.sum_duplicates()
+    bad = ~np.isfinite(matrix.data)
+    if bad.any():
+        row = int(np.searchsorted(matrix.indptr, np.flatnonzero(bad)[0], side="right"))
+        raise DataError(f"X holds NaN or inf (first in row {row - 1}): replace or remove it")
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def as_labels(Y: Any, label_names: LabelNames = None) -> tuple[sp.csr_matrix, LabelNames]:
+    """(CSR of ones, names or None) from a 0/1 matrix or from lists of names or of ids."""
+    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "bifu":
+        Y = sp.csr_matrix(Y)
+    if sp.issparse(Y):
+        return binary(Y), label_names
+    rows = [_label_row(row) for row in Y]
+    flat = [label for row in rows for label in row]
+    if all(isinstance(label, str) for label in flat):
+        return _from_names(rows, flat, label_names)
+    if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in flat):
+        return _from_ids(rows, flat, label_names)
+    raise DataError("Y mixes label names and label ids: use one of the two")
+
+
+def _label_row(row: Any) -> list[Any]:
+    if isinstance(row, str | int | np.integer):
+        return [row]
+    if not isinstance(row, Iterable):
+        raise DataError(f"each row of Y must be a list of labels, got {type(row).__name__}")
+    return list(row)
+
+
+def _from_names(rows: list[list[str]], flat: list[str], names: LabelNames) -> tuple[sp.csr_matrix, LabelNames]:
+    known = list(names) if names is not None else sorted(set(flat))
+    position = {name: i for i, name in enumerate(known)}
+    missing = [name for name in flat if name not in position]
+    if missing:
+        raise DataError(f"label {missing[0]!r} is not among the given label names")
+    columns = np.array([position[name] for name in flat], dtype=np.int64)
+    return label_matrix(_row_numbers(rows), columns, (len(rows), len(known))), known
+
+
+def _from_ids(rows: list[list[int]], flat: list[int], names: LabelNames) -> tuple[sp.csr_matrix, LabelNames]:
+    columns = np.array(flat, dtype=np.int64)
+    if len(columns) and columns.min() < 0:
+        raise DataError(f"label ids count from 0, got {columns.min()}")
+    n_labels = len(names) if names is not None else int(columns.max(initial=-1)) + 1
+    if len(columns) and columns.max() >= n_labels:
+        raise DataError(f"label id {columns.max()} but there are only {n_labels} label names")
+    return label_matrix(_row_numbers(rows), columns, (len(rows), n_labels)), names
+
+
+def _row_numbers(rows: list[list[Any]]) -> npt.NDArray[np.int64]:
+    return np.repeat(np.arange(len(rows), dtype=np.int64), [len(row) for row in rows])
+
+
+def with_columns(matrix: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
+    """The matrix with exactly n_columns: those beyond are dropped, missing ones are empty."""
+    if matrix.shape[1] == n_columns:
+        return matrix
+    if matrix.shape[1] < n_columns:
+        return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], n_columns))
+    return matrix[:, :n_columns]

@@ -1,0 +1,106 @@
+"""From documents to the sparse rows that methods learn from: texts through a vectoriser, ready-made rows weighted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.data import Dataset
+from zipfel.errors import DataError, ParameterError
+from zipfel.features import Vectorizer, VectorizerConfig, Weighting
+from zipfel.inputs import as_features, with_columns
+from zipfel.methods import Points
+from zipfel.persistence import read_names
+from zipfel.run import Run, Task
+from zipfel.selection import choose_weighting
+
+WEIGHTINGS = ("auto", "none", "l2", "tfidf")
+
+
+class RowMaker:
+    """Fitted once on train, then makes the same rows of any document.
+
+    vectorizer: set where the training data were texts; otherwise `weighting` holds.
+    """
+
+    def __init__(self) -> None:
+        self.vectorizer: Vectorizer | None = None
+        self.weighting = Weighting("none")
+        self.feature_names: Sequence[str] | None = None
+        self.n_features = 0
+
+    def fit_transform(
+        self, train: Dataset, run: Run, *, weighting: str = "auto", vectorizer: Mapping[str, Any] | None = None
+    ) -> sp.csr_matrix:
+        if weighting not in WEIGHTINGS:
+            raise ParameterError(f"weighting must be one of {', '.join(WEIGHTINGS)}, got {weighting!r}")
+        with run.timed("features"):
+            rows = (
+                self._from_texts(train, run, vectorizer or {})
+                if train.X is None
+                else self._from_rows(train, run, weighting)
+            )
+        self.n_features = int(rows.shape[1])
+        return rows
+
+    def _from_texts(self, train: Dataset, run: Run, vectorizer: Mapping[str, Any]) -> sp.csr_matrix:
+        assert train.texts is not None  # a Dataset holds texts or rows
+        self.vectorizer = Vectorizer(VectorizerConfig.from_dict(vectorizer))
+        with run.progress.task("reading words", total=train.n_points) as task:
+            rows = self.vectorizer.fit_transform(_watched(train.texts, task))
+        self.feature_names = self.vectorizer.feature_names
+        return rows
+
+    def _from_rows(self, train: Dataset, run: Run, weighting: str) -> sp.csr_matrix:
+        assert train.X is not None
+        kind = choose_weighting(Points(train.X, train.Y), run) if weighting == "auto" else weighting
+        self.weighting = Weighting(kind).fit(train.X)
+        self.feature_names = train.feature_names
+        return self.weighting.transform(train.X)
+
+    def transform(self, X: Any) -> sp.csr_matrix:
+        """Rows of a Dataset, a list of texts or a feature matrix; unknown words and columns are ignored."""
+        texts, features = (X.texts, X.X) if isinstance(X, Dataset) else as_features(X)
+        if self.vectorizer is not None:
+            if texts is None:
+                raise DataError("this model was trained on texts: hand in texts, not a feature matrix")
+            return self.vectorizer.transform(texts)
+        if features is None:
+            raise DataError("this model was trained on a feature matrix: hand in rows of the same features, not texts")
+        return self.weighting.transform(with_columns(features, self.n_features))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {f"weighting.{name}": array for name, array in self.weighting.arrays().items()}
+
+    def documents(self) -> dict[str, Any]:
+        """JSON files for the model folder."""
+        if self.vectorizer is not None:
+            return {"vectorizer": self.vectorizer.to_json()}
+        return {} if self.feature_names is None else {"features": list(self.feature_names)}
+
+    @classmethod
+    def restore(
+        cls, kind: str, n_features: int, arrays: Mapping[str, npt.NDArray[Any]], documents: Mapping[str, Any]
+    ) -> RowMaker:
+        """The counterpart of `arrays` and `documents`."""
+        maker = cls()
+        maker.n_features = n_features
+        if "vectorizer" in documents:
+            maker.vectorizer = Vectorizer.from_json(documents["vectorizer"])
+            maker.feature_names = maker.vectorizer.feature_names
+            return maker
+        stored = {name.removeprefix("weighting."): a for name, a in arrays.items() if name.startswith("weighting.")}
+        maker.weighting = Weighting.restore(kind, stored)
+        maker.feature_names = read_names(documents, "features", n_features)
+        return maker
+
+
+def _watched(texts: Sequence[str], task: Task) -> Iterator[str]:
+    """The texts one by one, telling the progress line of every thousand."""
+    for i, text in enumerate(texts, 1):
+        yield text
+        if i % 1000 == 0:
+            task.advance(1000)
