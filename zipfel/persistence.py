@@ -49,7 +49,7 @@ class ModelFiles:
 def save_model(folder: str | Path, files: ModelFiles) -> None:
     """Writes the folder whole or not at all; an older model in its place is replaced."""
     target = Path(folder)
-    _refuse_foreign(target)
+    refuse_foreign(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.parent / f".{target.name}.zipfel-tmp-{os.getpid()}"
     shutil.rmtree(fresh, ignore_errors=True)
@@ -104,7 +104,7 @@ def folder_size(folder: str | Path) -> int:
     return sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file())
 
 
-def _refuse_foreign(target: Path) -> None:
+def refuse_foreign(target: Path) -> None:
     if target.is_file():
         raise ModelFileError(f"{target} is a file; --out must name a folder")
     if target.is_dir() and any(target.iterdir()) and not (target / CONFIG).is_file():

@@ -1,0 +1,113 @@
+"""How the command line speaks: progress on a terminal's stderr, tables and JSON on stdout, errors in one sentence."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichBar
+    from rich.progress import TaskID
+
+ERROR, INTERRUPTED = 2, 130
+
+
+def say(text: str) -> None:
+    """A remark for the user: on stderr, so that stdout stays what was asked for."""
+    typer.echo(text, err=True)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def fail(message: str, code: int = ERROR) -> NoReturn:
+    typer.echo(f"zipfel: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+def run_guarded(command: Callable[[], Any], *, debug: bool) -> None:
+    """Turns errors into one sentence and an exit code; `--debug` shows where they came from."""
+    from zipfel.errors import ZipfelError
+
+    try:
+        command()
+    except ZipfelError as error:
+        if debug:
+            raise
+        fail(str(error))
+    except KeyboardInterrupt:
+        fail("stopped by Ctrl-C; nothing was left half-written", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader, e.g. `head`, has seen enough
+        sys.exit(0)
+    except OSError as error:
+        if debug:
+            raise
+        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        if debug:
+            raise
+        fail("this does not fit in memory: take a smaller part with `zipfel data sample`, or a smaller dim or batch")
+
+
+class TerminalProgress:
+    """`run.Progress` with rich's bars; silent where stderr is no terminal."""
+
+    def task(self, name: str, total: float | None = None) -> TerminalTask:
+        return TerminalTask(name, total)
+
+    def message(self, text: str) -> None:
+        say(text)
+
+
+class TerminalTask:
+    """One bar; what `advance` is shown (loss, P@1) stands behind it."""
+
+    def __init__(self, name: str, total: float | None) -> None:
+        self.name, self.total = name, total
+        self._bar: RichBar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> TerminalTask:
+        if not sys.stderr.isatty():
+            return self
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[shown]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(self.name, total=self.total, shown="")
+        return self
+
+    def advance(self, amount: float = 1, **shown: float | str) -> None:
+        if self._bar is None or self._task is None:
+            return
+        self._bar.advance(self._task, amount)
+        if shown:
+            words = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items())
+            self._bar.update(self._task, shown=" ".join(words))
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,205 @@
+"""`zipfel fit` and `zipfel demo`: from a file of tagged documents to a saved, evaluated model."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zipfel.cli.console import TerminalProgress, print_json, say
+
+if TYPE_CHECKING:
+    from zipfel.classifier import Zipfel
+    from zipfel.data import Dataset
+    from zipfel.run import Run
+
+DEFAULT_METHOD = "knn"
+KS = "1,3,5"
+
+Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]
+TextColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the text.")]
+
+
+def fit(
+    train: Annotated[
+        str, typer.Argument(help="Tagged documents: JSONL, CSV, XMC, svmlight, ARFF, fastText, npz; .gz, .zst, - .")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the model.")] = Path("model"),
+    method: Annotated[str, typer.Option(help="Which system learns; `zipfel methods` lists them.")] = DEFAULT_METHOD,
+    preset: Annotated[str | None, typer.Option(help="A named set of the method's parameters.")] = None,
+    valid: Annotated[str | None, typer.Option(help="File to make choices on (default: a split of train).")] = None,
+    valid_share: Annotated[
+        float | None, typer.Option(min=0.001, max=0.9, help="Hold out this share of train for choices.")
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="File to evaluate on when done; never used for a choice.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter, e.g. --set n_neighbors=50 or --set vectorizer.ngrams=2; may be repeated.",
+        ),
+    ] = None,
+    weighting: Annotated[str, typer.Option(help="Of ready-made features: none, l2, tfidf, or auto.")] = "auto",
+    labels: Annotated[
+        str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")
+    ] = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    threads: Threads = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")] = 0,
+    time_budget: Annotated[float | None, typer.Option(min=1, help="Seconds after which training stops well.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was stopped.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Learn from tagged documents and save a model.
+
+    zipfel fit train.jsonl --out model --test test.jsonl
+    """
+    from zipfel.data import read
+
+    start = time.monotonic()
+    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    params, vectorizer = parse_settings(set_ or [])
+    model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
+    _refuse_bad_target(out)
+    dataset = _read(read, train, options)
+    # A second file has the same form as the first, but labels of its own.
+    alike = {**options, "labels": None}
+    validation = _read(read, valid, alike) if valid else None
+    testing = _read(read, test, alike) if test else None
+    run = _run(seed, threads, time_budget, device, out, resume)
+    scores = fit_and_save(model, dataset, validation, testing, run, out)
+    report(model, scores, out, time.monotonic() - start, as_json=json)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the model.")] = Path("models/debian-tags"),
+    method: Annotated[str, typer.Option(help="Which system learns.")] = DEFAULT_METHOD,
+    threads: Threads = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")] = 0,
+) -> None:
+    """Fit on the bundled data set, print its metrics and three predictions, and say what to type next."""
+    from zipfel import datasets
+    from zipfel.cli.show import console, prediction_table
+
+    start = time.monotonic()
+    train, test = datasets.load("debian-tags")
+    say(f"debian-tags: {train.n_points:,} package descriptions, {test.n_points:,} more to test on, {train.n_labels} tags")
+    model = _estimator(method, None, "auto", {}, None, {})
+    scores = fit_and_save(model, train, None, test, _run(seed, threads, None, "cpu", out, False), out)
+    report(model, scores, out, time.monotonic() - start, as_json=False)
+    texts = datasets.EXAMPLES["debian-tags"]
+    for text, labels in zip(texts, model.predict(texts, k=5).rows(), strict=True):
+        console().print(prediction_table(f"“{text}”", labels))
+    typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | zipfel predict {out} -')
+    typer.echo(f"  zipfel info {out}\n  zipfel fit your-data.jsonl --out your-model")
+
+
+def fit_and_save(
+    model: Zipfel, train: Dataset, valid: Dataset | None, test: Dataset | None, run: Run, out: Path
+) -> dict[str, float]:
+    """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there."""
+    model.fit(train, valid=valid, run=run)
+    scores: dict[str, float] = {}
+    if test is not None:
+        with run.progress.task("evaluating"):
+            scores = model.evaluate(test)
+        model.metrics_ = scores
+    model.save(out)
+    if run.checkpoint is not None:
+        shutil.rmtree(run.checkpoint, ignore_errors=True)
+    return scores
+
+
+def report(model: Zipfel, scores: dict[str, float], out: Path, seconds: float, *, as_json: bool) -> None:
+    from zipfel.persistence import folder_size
+
+    megabytes = folder_size(out) / 1e6
+    if as_json:
+        facts = {
+            "model": str(out),
+            "method": model.method,
+            "seconds": round(seconds, 3),
+            "model_mb": round(megabytes, 3),
+        }
+        print_json({**facts, "timings": model.training_["timings"], **scores})
+        return
+    from zipfel.cli.show import console, metric_table
+
+    if scores:
+        console().print(metric_table({k: v for k, v in scores.items() if "[" not in k}, (1, 3, 5), "on test"))
+    typer.echo(f"{model.method} fitted in {seconds:.1f} s; model of {megabytes:.1f} MB in {out}")
+
+
+def parse_settings(words: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """(the method's, the vectoriser's) parameters from KEY=VALUE words."""
+    from zipfel.errors import ParameterError
+
+    params: dict[str, str] = {}
+    vectorizer: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise ParameterError(f"--set takes KEY=VALUE, got {word!r}")
+        if key.startswith("vectorizer."):
+            vectorizer[key.removeprefix("vectorizer.")] = value
+        else:
+            params[key] = value
+    return params, vectorizer
+
+
+def _estimator(
+    method: str,
+    preset: str | None,
+    weighting: str,
+    vectorizer: dict[str, str],
+    valid_share: float | None,
+    params: dict[str, str],
+) -> Zipfel:
+    from zipfel.classifier import Zipfel
+    from zipfel.methods import make_method
+
+    make_method(method, params, preset)  # a wrong parameter is told before a large file is read
+    return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, valid_share=valid_share, **params)
+
+
+def _run(seed: int, threads: int | None, time_budget: float | None, device: str, out: Path, resume: bool) -> Run:
+    from zipfel.run import Run
+    from zipfel.threads import available_threads
+
+    checkpoint = out.parent / f"{out.name}.checkpoint"
+    if not resume:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    return Run(
+        seed=seed,
+        threads=threads or available_threads(),
+        device=device,
+        progress=TerminalProgress(),
+        time_budget=time_budget,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+
+
+def _refuse_bad_target(out: Path) -> None:
+    from zipfel.persistence import refuse_foreign
+
+    refuse_foreign(out)
+
+
+def _read(read: Any, path: str, options: dict[str, str | None]) -> Dataset:
+    with TerminalProgress().task(f"reading {Path(path).name}"):
+        found: Dataset = read(path, **{name: value for name, value in options.items() if value is not None})
+    for sentence in found.report.sentences():
+        say(f"{path}: {sentence}")
+    return found

@@ -1,0 +1,50 @@
+"""`zipfel`: fit, evaluate, predict, info, methods, data. Thin: parse, call, print; heavy imports wait."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from zipfel import __version__
+from zipfel.cli import data, fit, inspect, predict
+from zipfel.cli.console import run_guarded
+
+app = typer.Typer(
+    name="zipfel",
+    help="Tag documents with the right few of a thousand to millions of labels.\n\n"
+    "First steps:  zipfel demo   |   zipfel fit train.jsonl --out model --test test.jsonl   |   "
+    'echo "a text" | zipfel predict model -',
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("fit")(fit.fit)
+app.command("evaluate")(predict.evaluate)
+app.command("predict")(predict.predict)
+app.command("info")(inspect.info)
+app.command("methods")(inspect.methods)
+app.command("demo")(fit.demo)
+app.add_typer(data.app, name="data")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"zipfel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show tracebacks (may stand anywhere)."),
+) -> None:
+    """Options of all commands."""
+
+
+def main() -> None:
+    """The console script: `--debug` works wherever it stands in the line."""
+    debug = "--debug" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    run_guarded(lambda: app(words), debug=debug)

@@ -1,0 +1,79 @@
+"""Tables for people: metrics, predictions, parameters, a model's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from zipfel.config import Parameter
+
+BUCKETS = ("head", "torso", "tail")
+
+
+def console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+def metric_table(scores: Mapping[str, float], ks: Sequence[int], title: str = "") -> Table:
+    """One row a metric, one column a k; then the same for each bucket of label frequency, in per cent."""
+    table = Table(title=title or None, title_justify="left", header_style="bold")
+    table.add_column("metric (%)")
+    for k in ks:
+        table.add_column(f"@{k}", justify="right")
+    for suffix in ("", *(f"[{bucket}]" for bucket in BUCKETS)):
+        names = list(dict.fromkeys(key.split("@")[0] for key in scores if _suffix(key) == suffix))
+        for i, name in enumerate(names):
+            cells = [_percent(scores.get(f"{name}@{k}{suffix}")) for k in ks]
+            shown = f"{name} {suffix.strip('[]')}".strip()
+            table.add_row(shown, *cells, end_section=i == len(names) - 1)
+    return table
+
+
+def _suffix(key: str) -> str:
+    at = key.find("[")
+    return key[at:] if at >= 0 else ""
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2f}"
+
+
+def prediction_table(title: str, labels: Iterable[tuple[str, float]]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold", min_width=40)
+    table.add_column("label")
+    table.add_column("score", justify="right")
+    for name, score in labels:
+        table.add_row(name, f"{score:.3f}")
+    return table
+
+
+def parameter_table(parameters: Sequence[Parameter]) -> Table:
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    for column in ("  parameter", "default", "allowed", "in the paper", "what it does"):
+        table.add_column(column)
+    for p in parameters:
+        table.add_row(f"  {p.name}", str(p.default), p.constraint or p.kind, p.symbol, p.help)
+    return table
+
+
+def fact_table(facts: Mapping[str, Any]) -> Table:
+    """Nested facts as indented lines."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in _flat(facts):
+        table.add_row(name, value)
+    return table
+
+
+def _flat(facts: Mapping[str, Any], depth: int = 0) -> Iterable[tuple[str, str]]:
+    for name, value in facts.items():
+        if isinstance(value, Mapping) and value:
+            yield "  " * depth + name, ""
+            yield from _flat(value, depth + 1)
+        else:
+            yield "  " * depth + name, "-" if value in (None, {}, []) else str(value)

@@ -1,0 +1,38 @@
+"""Data that comes with the package: `load("debian-tags")`.
+
+debian-tags: package descriptions of Debian bookworm (main) and their debtags, split by source package so that
+gcc-11 and gcc-12 fall on one side; 18,621 documents to train on, 4,432 to test on, 579 tags. Made by
+scripts/build_debian_data.py from Debian's package index; each description is under its package's licence.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from zipfel.data import Dataset, read
+from zipfel.errors import DataError, nearest
+
+NAMES = ("debian-tags",)
+
+EXAMPLES = {
+    "debian-tags": [
+        "A fast and small web browser for the terminal, written in C, with support for frames and tables",
+        "Python 3 library to read and write audio files such as FLAC and Ogg Vorbis",
+        "Role-playing game in which you explore a dungeon and fight monsters",
+    ]
+}
+"""Texts that nobody has tagged, for demos."""
+
+
+def load(name: str) -> tuple[Dataset, Dataset]:
+    """(train, test) of a bundled data set, with the same label columns."""
+    if name not in NAMES:
+        raise DataError(f"there is no bundled data set {name!r}{nearest(name, NAMES)}")
+    train, test = (_read(f"{name}.{part}.jsonl.zst") for part in ("train", "test"))
+    assert train.label_names is not None
+    return train, test.relabel(train.label_names, extend=True)
+
+
+def _read(file: str) -> Dataset:
+    with resources.as_file(resources.files(__package__) / file) as path:
+        return read(str(path))
