@@ -1,1 +1,1 @@
-""""""
+"""Losses: one a file, tensors in, a scalar out."""

@@ -1,1 +1,1 @@
-""""""
+"""Parts of networks: row-sparse tables, weighted bags, encoders."""

@@ -1,1 +1,61 @@
-""""""
+"""The training engine: cost follows the non-zeros.
+
+Big tables (features x dim, labels x dim) never require a gradient. For each batch a builder thread finds the few
+rows it touches; the trainer gathers them as small leaves, the method's objective is ordinary torch code on those,
+and a fused row-wise optimiser writes back. A method uses it like this::
+
+    tables = {
+        "features": Table.normal(n_features, dim, 0.1, run.rng(1)),   # zipfel.nn.table; Adam on touched rows
+        "labels": Table.zeros(n_labels, dim, rate=1.0),
+    }
+    module = nn.Linear(dim, dim)                                      # small dense parts: torch.optim.Adam
+    sampler = CandidateSampler(train.Y, n_sampled=2000, power=0.5, n_hard=0, all_below=3000)
+    batches = Batches(train.X, train.Y, size=512, seed=run.seed, candidates=sampler, keep=0.8)
+
+    def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+        hidden = module(bag(rows["features"], batch.X))               # (B, dim), zipfel.nn.bag
+        found = batch.candidates
+        logits = hidden @ rows["labels"].T                            # (B, c)
+        return candidate_bce(logits, found.rows, found.columns)       # zipfel.losses.bce
+
+    plan = Plan(epochs=10, lr=3e-3, schedule="linear", warmup=0.05, clip=None, patience=3)
+    history = Trainer(run, batches, objective, plan, tables=tables, module=module, validate=p_at_1).fit()
+    weights = tables["labels"].numpy()                                # the best epoch's
+
+- `Batch`: `rows` (B,) points of train; `X` a `LocalRows` whose column c is row c of rows["features"]; `Y` (B, L)
+  CSR; `candidates` (labels (c,), positives as `rows`, `columns`, and `inclusion` (c,)); `generator` for draws
+  inside the objective; `ids` and `extra`, which `Batches(extend=...)` may add to for further tables: e.g. the
+  batch's label sets as a bag: ``sets = LocalRows.from_csr(batch.Y); batch.ids["labels"] = sets.ids;
+  batch.extra["sets"] = sets`` and then ``bag(rows["labels"], batch.extra["sets"], mode="mean")``.
+- Every table named in `tables` must have its rows in `batch.ids` (distinct ids). "features" always is there,
+  "labels" when the batches have a candidate sampler.
+- `validate() -> float` runs under no_grad after each epoch; the best epoch's weights are put back at the end.
+- `before_epoch(epoch)` may change things that batches are built from, such as `sampler.shortlist`; state that it
+  leaves behind goes into `kept` (state() -> tensors, restore(tensors)) so that a resumed run ends the same.
+- Checkpoints: run.checkpoint / "<name>.safetensors" after each epoch, resumed with run.resume. A method with
+  several phases gives each trainer a name of its own; a phase that had ended is restored and not run again.
+- Draws: from `run.rng(salt)`, from `batch.generator`, or from the generator handed to `extend`; nn.Dropout is fine,
+  the trainer seeds it by epoch and batch.
+- Prediction: `encode_bag(X, table)` (zipfel.nn.bag) is X @ table on all threads; search with zipfel.index.
+"""
+
+from zipfel.training.batches import Batch, Batches
+from zipfel.training.candidates import Candidates, CandidateSampler
+from zipfel.training.memory import available_memory, check_memory
+from zipfel.training.schedule import SCHEDULES, rate_at
+from zipfel.training.trainer import History, Plan, Stateful, Trainer
+
+__all__ = [
+    "SCHEDULES",
+    "Batch",
+    "Batches",
+    "CandidateSampler",
+    "Candidates",
+    "History",
+    "Plan",
+    "Stateful",
+    "Trainer",
+    "available_memory",
+    "check_memory",
+    "rate_at",
+]

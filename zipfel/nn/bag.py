@@ -1,0 +1,115 @@
+"""The weighted bag: each sparse row becomes the weighted sum (or mean) of the table rows that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from zipfel.kernels.bag import bag_sum, localise
+from zipfel.threads import over_blocks
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """B sparse rows whose columns are renumbered to the u that occur; column c is row ids[c] of the whole table.
+
+    Both orders are kept (by row, and transposed by column), so that forward and backward each write every
+    output row once.
+    """
+
+    ids: Tensor  # (u,) int64
+    indptr: Array  # (B + 1,) int64
+    indices: Array  # (nnz,) int32, local
+    values: Array  # (nnz,) float32
+    by_indptr: Array  # (u + 1,) int64
+    by_indices: Array  # (nnz,) int32, rows of the batch
+    by_values: Array  # (nnz,) float32
+
+    @classmethod
+    def from_csr(cls, rows: sp.csr_matrix) -> LocalRows:
+        """Any block of sparse rows, e.g. X[batch] or Y[batch]."""
+        indptr, values = rows.indptr.astype(np.int64), rows.data.astype(np.float32, copy=False)
+        place = np.full(rows.shape[1], -1, dtype=np.int32)
+        ids, indices, *transposed = localise(indptr, rows.indices.astype(np.int64, copy=False), values, place)
+        return cls(torch.from_numpy(ids), indptr, indices, values, *transposed)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def counts(self) -> Array:
+        """(B,) stored values a row."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def row_of(self) -> Tensor:
+        """(nnz,) int64: the batch row of each stored value, as a scatter wants it."""
+        return torch.from_numpy(np.repeat(np.arange(self.n_rows), self.counts))
+
+    @cached_property
+    def column_of(self) -> Tensor:
+        """(nnz,) int64: the local column of each stored value."""
+        return torch.from_numpy(self.indices.astype(np.int64))
+
+
+def bag(table: Tensor, rows: LocalRows, *, mode: str = "sum") -> Tensor:
+    """(B, dim): sum of values * table[local column] per row; "mean" divides by the number of stored values.
+
+    table: (u, dim) rows gathered for `rows.ids`. A row without features gives zeros.
+    """
+    total: Tensor = _Bag.apply(table, rows) if table.device.type == "cpu" else bag_plain(table, rows)  # type: ignore[no-untyped-call]
+    if mode == "sum":
+        return total
+    counts = torch.from_numpy(np.maximum(rows.counts, 1).astype(np.float32)).to(table.device)
+    return total / counts[:, None]
+
+
+def bag_plain(table: Tensor, rows: LocalRows) -> Tensor:
+    """The same sum by torch alone: the path on CUDA, and what the kernel must equal."""
+    weighted = table[rows.column_of.to(table.device)] * torch.from_numpy(rows.values).to(table.device)[:, None]
+    out = torch.zeros(rows.n_rows, table.shape[1], device=table.device, dtype=table.dtype)
+    return out.index_add(0, rows.row_of.to(table.device), weighted)
+
+
+def encode_bag(X: sp.csr_matrix, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n, dim) = X @ table for prediction, straight on the whole table."""
+    out = np.empty((X.shape[0], table.shape[1]), dtype=np.float32)
+    _sum_into(
+        X.indptr.astype(np.int64),
+        X.indices.astype(np.int32, copy=False),
+        X.data.astype(np.float32, copy=False),
+        table,
+        out,
+    )
+    return out
+
+
+class _Bag(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, rows: LocalRows) -> Tensor:
+        ctx.rows = rows
+        out = np.empty((rows.n_rows, table.shape[1]), dtype=np.float32)
+        _sum_into(rows.indptr, rows.indices, rows.values, table.detach().contiguous().numpy(), out)
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        rows: LocalRows = ctx.rows
+        out = np.empty((len(rows.ids), grad.shape[1]), dtype=np.float32)
+        _sum_into(rows.by_indptr, rows.by_indices, rows.by_values, grad.contiguous().numpy(), out)
+        return torch.from_numpy(out), None
+
+
+def _sum_into(indptr: Array, indices: Array, values: Array, table: Array, out: Array) -> None:
+    parts = None if len(indices) > 4096 else 1
+    over_blocks(lambda a, b: bag_sum(indptr, indices, values, table, out, a, b), len(out), parts=parts)

@@ -1,0 +1,148 @@
+"""`Table`: a big array of rows whose gradients and optimiser state exist only on the rows a batch touches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from zipfel.errors import ParameterError
+from zipfel.kernels.rows import adagrad_rows, adam_rows
+from zipfel.threads import over_blocks
+
+_PARALLEL_ROWS = 256
+"""Below so many touched rows a second thread costs more than it saves."""
+
+
+class Table:
+    """(n_rows, dim) float32 weights with row-wise Adam or Adagrad.
+
+    The weights never require a gradient. A step gathers `local = table.rows(ids)`, a leaf of its own, runs the
+    objective on it, and hands `local.grad` back to `update`, which changes weights and moments of those rows only.
+    Where every row is touched in every step this equals torch's dense optimiser. Rows that rest keep their
+    moments, and the bias correction counts the row's own steps: with the global count, the first gradient of a
+    rare row would be scaled by (1 - beta1) / sqrt(1 - beta2), about three times too large a step.
+
+    rate: this table's learning rate as a multiple of the trainer's. decay: decoupled weight decay (AdamW), also
+    on touched rows only. On CUDA the same arithmetic runs as plain torch.
+    """
+
+    def __init__(
+        self,
+        weights: Tensor | npt.NDArray[np.float32],
+        *,
+        optimizer: str = "adam",
+        rate: float = 1.0,
+        decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ) -> None:
+        if optimizer not in ("adam", "adagrad"):
+            raise ParameterError(f"optimizer must be adam or adagrad, got {optimizer!r}")
+        weights = torch.from_numpy(weights) if isinstance(weights, np.ndarray) else weights
+        self.weights = weights.detach().to(torch.float32).contiguous()
+        self.optimizer, self.rate, self.decay, self.betas, self.eps = optimizer, rate, decay, betas, eps
+        self.second = torch.zeros_like(self.weights)
+        self.first: Tensor | None = None
+        self.steps: Tensor | None = None
+        if optimizer == "adam":
+            self.first = torch.zeros_like(self.weights)
+            self.steps = torch.zeros(len(self), dtype=torch.int32, device=self.weights.device)
+
+    @classmethod
+    def normal(cls, n_rows: int, dim: int, scale: float, rng: np.random.Generator, **settings: Any) -> Table:
+        """Weights drawn from N(0, scale^2)."""
+        weights = rng.standard_normal((n_rows, dim), dtype=np.float32)
+        weights *= np.float32(scale)
+        return cls(weights, **settings)
+
+    @classmethod
+    def zeros(cls, n_rows: int, dim: int, **settings: Any) -> Table:
+        return cls(torch.zeros(n_rows, dim), **settings)
+
+    def __len__(self) -> int:
+        return int(self.weights.shape[0])
+
+    @property
+    def dim(self) -> int:
+        return int(self.weights.shape[1])
+
+    @property
+    def device(self) -> torch.device:
+        return self.weights.device
+
+    def numpy(self) -> npt.NDArray[np.float32]:
+        """The weights as an array; on the CPU a view, not a copy."""
+        array: npt.NDArray[np.float32] = self.weights.cpu().numpy()
+        return array
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """(u, dim) copy of the rows `ids`, a leaf that collects the batch's gradient."""
+        return self.weights.index_select(0, ids.to(self.device)).requires_grad_()
+
+    def update(self, ids: Tensor, grad: Tensor, lr: float) -> None:
+        """One optimiser step on the rows `ids`, which must be distinct, with their (u, dim) gradient."""
+        numbers = (lr * self.rate, *self.betas, self.eps, self.decay)
+        if self.weights.is_cuda:
+            plain = _adam_plain if self.optimizer == "adam" else _adagrad_plain
+            plain(self, ids.to(self.device), grad, numbers)
+            return
+        rows, gradient, settings = ids.numpy(), grad.contiguous().numpy(), np.array(numbers)
+        weights, second = self.weights.numpy(), self.second.numpy()
+        parts = None if len(rows) >= _PARALLEL_ROWS else 1
+        if self.first is not None and self.steps is not None:
+            first, steps = self.first.numpy(), self.steps.numpy()
+            over_blocks(
+                lambda a, b: adam_rows(rows, gradient, weights, first, second, steps, settings, a, b),
+                len(rows),
+                parts=parts,
+            )
+        else:
+            over_blocks(
+                lambda a, b: adagrad_rows(rows, gradient, weights, second, settings, a, b), len(rows), parts=parts
+            )
+
+    def to(self, device: str | torch.device) -> Table:
+        """Moves weights and state; returns self."""
+        for name, tensor in self.state().items():
+            setattr(self, name, tensor.to(device))
+        return self
+
+    def state(self) -> dict[str, Tensor]:
+        """Weights and optimiser state, for checkpoints; no copies."""
+        found = {"weights": self.weights, "first": self.first, "second": self.second, "steps": self.steps}
+        return {name: tensor for name, tensor in found.items() if tensor is not None}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+
+    def nbytes(self) -> int:
+        return sum(t.numel() * t.element_size() for t in self.state().values())
+
+
+def _adam_plain(table: Table, ids: Tensor, grad: Tensor, numbers: tuple[float, ...]) -> None:
+    """`adam_rows` in torch: the path on CUDA, and what the kernel must equal."""
+    lr, beta1, beta2, eps, decay = numbers
+    assert table.first is not None
+    assert table.steps is not None
+    table.steps[ids] += 1
+    steps = table.steps[ids].to(torch.float64)[:, None]
+    first = beta1 * table.first[ids] + (1 - beta1) * grad
+    second = beta2 * table.second[ids] + (1 - beta2) * grad * grad
+    table.first[ids], table.second[ids] = first, second
+    rate = (lr / (1 - beta1**steps)).float()
+    spread = second.sqrt() / (1 - beta2**steps).sqrt().float() + eps
+    table.weights[ids] = (1 - lr * decay) * table.weights[ids] - rate * first / spread
+
+
+def _adagrad_plain(table: Table, ids: Tensor, grad: Tensor, numbers: tuple[float, ...]) -> None:
+    """`adagrad_rows` in torch."""
+    lr, _, _, eps, decay = numbers
+    total = table.second[ids] + grad * grad
+    table.second[ids] = total
+    table.weights[ids] = (1 - lr * decay) * table.weights[ids] - lr * grad / (total.sqrt() + eps)

@@ -1,0 +1,245 @@
+"""The one loop: epochs of batches, schedule, clipping, validation, early stop, checkpoints, time budget, progress."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from zipfel.errors import ModelFileError, ParameterError
+from zipfel.nn.table import Table
+from zipfel.run import Run, Task
+from zipfel.training.batches import Batch, Batches
+from zipfel.training.checkpoint import (
+    optimizer_tensors,
+    prefixed,
+    read_checkpoint,
+    restore_optimizer,
+    under,
+    write_checkpoint,
+)
+from zipfel.training.memory import check_memory
+from zipfel.training.schedule import rate_at
+
+Objective = Callable[[Batch, Mapping[str, Tensor]], Tensor]
+
+
+class Stateful(Protocol):
+    """Something else that a checkpoint must hold, e.g. a shortlist that is rebuilt only every few epochs."""
+
+    def state(self) -> dict[str, Tensor]: ...
+
+    def restore(self, state: Mapping[str, Tensor]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how fast. lr: peak rate; schedule: constant, linear or cosine, after `warmup` (a share of all
+    steps). clip: largest norm of all gradients together. patience: epochs without a better validation value
+    after which training stops; None trains to the end. Either way the best epoch's weights are kept."""
+
+    epochs: int = 10
+    lr: float = 1e-3
+    schedule: str = "linear"
+    warmup: float = 0.0
+    clip: float | None = None
+    patience: int | None = None
+    metric: str = "P@1"
+
+
+@dataclass
+class History:
+    """What happened, epoch by epoch: {"epoch", "loss", "seconds", and the metric where there is validation}."""
+
+    epochs: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int = -1
+    best: float = -math.inf
+    stopped: str = ""
+
+
+class Trainer:
+    """Trains `tables` row-sparsely and `module` densely (Adam) on `objective(batch, rows)`.
+
+    objective: gets a `Batch` and, by table name, the gathered rows (u, dim) for batch.ids[name]; returns the loss.
+    validate: the value to raise, asked after every epoch. before_epoch: called with the epoch's number before its
+    batches are built. kept: further state for checkpoints. name: of the phase; its checkpoint is <name>.safetensors.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        batches: Batches,
+        objective: Objective,
+        plan: Plan,
+        *,
+        tables: Mapping[str, Table] | None = None,
+        module: nn.Module | None = None,
+        validate: Callable[[], float] | None = None,
+        before_epoch: Callable[[int], None] | None = None,
+        kept: Mapping[str, Stateful] | None = None,
+        name: str = "training",
+    ) -> None:
+        self.run, self.batches, self.objective, self.plan, self.name = run, batches, objective, plan, name
+        self.tables, self.module, self.kept = dict(tables or {}), module, dict(kept or {})
+        self.validate, self.before_epoch = validate, before_epoch
+        parameters = [] if module is None else [p for p in module.parameters() if p.requires_grad]
+        self._dense = parameters
+        self._optimizer = torch.optim.Adam(parameters, lr=plan.lr) if parameters else None
+        self._best: dict[str, Tensor] = {}
+        self._steps = 0
+        self.history = History()
+
+    def fit(self) -> History:
+        """Runs all epochs (or what resume leaves of them); ends with the best epoch's weights in place."""
+        self._check_memory()
+        torch.set_num_threads(max(1, self.run.threads))
+        first = self._resume()
+        total = self.plan.epochs * self.batches.n_points
+        with self.run.progress.task(self.name, total) as task, torch.random.fork_rng(devices=[]):
+            task.advance(first * self.batches.n_points)
+            for epoch in range(first, self.plan.epochs):
+                if self.history.stopped:
+                    break
+                self._epoch(epoch, task)
+                self._save(epoch)
+        if self._best:
+            self._restore_weights(self._best)
+        return self.history
+
+    # -- one epoch, one step
+
+    def _epoch(self, epoch: int, task: Task) -> None:
+        start, loss_sum, seen = time.monotonic(), 0.0, 0
+        if self.before_epoch is not None:
+            self.before_epoch(epoch)
+        if self.module is not None:
+            self.module.train()
+        stepping = time.monotonic()
+        for batch in self.batches.epoch(epoch):
+            loss = self._step(batch)
+            loss_sum, seen = loss_sum + loss * len(batch), seen + len(batch)
+            speed = seen / max(1e-9, time.monotonic() - stepping)
+            task.advance(len(batch), epoch=epoch + 1, loss=loss_sum / seen, examples_s=speed, **self._shown())
+            if self.run.time_left() <= 0:
+                self.history.stopped = "time budget"
+                break
+        facts = {"epoch": float(epoch), "loss": loss_sum / max(1, seen), "seconds": time.monotonic() - start}
+        self.history.epochs.append(facts)
+        if self.validate is not None:
+            self._validate(epoch, facts)
+
+    def _step(self, batch: Batch) -> float:
+        lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
+        torch.manual_seed(batch.generator.initial_seed())  # so that nn.Dropout, too, depends on epoch and batch only
+        rows = {name: table.rows(batch.ids[name]) for name, table in self.tables.items()}
+        loss = self.objective(batch, rows)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise ParameterError(f"{self.name}: the loss is {value} at step {self._steps}; lower lr (now {lr:g})")
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._clip(rows)
+        for name, table in self.tables.items():
+            grad = rows[name].grad
+            if grad is not None:
+                table.update(batch.ids[name], grad, lr)
+        if self._optimizer is not None:
+            self._optimizer.param_groups[0]["lr"] = lr
+            self._optimizer.step()
+            self._optimizer.zero_grad()
+        self._steps += 1
+        return value
+
+    def _clip(self, rows: Mapping[str, Tensor]) -> None:
+        if self.plan.clip is not None:
+            nn.utils.clip_grad_norm_([*rows.values(), *self._dense], self.plan.clip)
+
+    def _progress(self) -> float:
+        """Share of the training that is done, by steps or, where a time budget is nearer its end, by the clock."""
+        done = self._steps / max(1, self.plan.epochs * len(self.batches))
+        if self.run.time_budget is not None:
+            done = max(done, 1.0 - max(0.0, self.run.time_left()) / self.run.time_budget)
+        return done
+
+    # -- validation
+
+    def _validate(self, epoch: int, facts: dict[str, float]) -> None:
+        assert self.validate is not None
+        if self.module is not None:
+            self.module.eval()
+        with torch.no_grad():
+            value = float(self.validate())
+        facts[self.plan.metric] = value
+        if value > self.history.best:
+            self.history.best, self.history.best_epoch = value, epoch
+            self._best = {name: tensor.clone() for name, tensor in self._weights().items()}
+        elif self.plan.patience is not None and epoch - self.history.best_epoch >= self.plan.patience:
+            self.history.stopped = self.history.stopped or "no better validation value"
+
+    def _shown(self) -> dict[str, float]:
+        last = self.history.epochs[-1] if self.history.epochs else {}
+        return {self.plan.metric: last[self.plan.metric]} if self.plan.metric in last else {}
+
+    def _weights(self) -> dict[str, Tensor]:
+        found = {f"tables/{name}": table.weights for name, table in self.tables.items()}
+        return found | ({} if self.module is None else prefixed("module", self.module.state_dict()))
+
+    def _restore_weights(self, saved: Mapping[str, Tensor]) -> None:
+        for name, tensor in self._weights().items():
+            tensor.copy_(saved[name])
+
+    # -- checkpoints and memory
+
+    def _path(self) -> Path | None:
+        return None if self.run.checkpoint is None else Path(self.run.checkpoint) / f"{self.name}.safetensors"
+
+    def _signature(self) -> dict[str, Any]:
+        """What must be the same for a checkpoint to be resumed."""
+        shapes = {name: list(tensor.shape) for name, tensor in self._weights().items()}
+        return {"seed": self.run.seed, "plan": vars(self.plan), "shapes": shapes, "points": self.batches.n_points}
+
+    def _save(self, epoch: int) -> None:
+        path = self._path()
+        if path is None:
+            return
+        tensors = prefixed("best", self._best) | prefixed("optimizer", optimizer_tensors(self._optimizer))
+        if self.module is not None:
+            tensors |= prefixed("module", self.module.state_dict())
+        for kind, things in (("tables", self.tables), ("kept", self.kept)):
+            for name, thing in things.items():
+                tensors |= prefixed(f"{kind}/{name}", thing.state())
+        facts = {"epoch": epoch, "steps": self._steps, "history": vars(self.history), "signature": self._signature()}
+        write_checkpoint(path, tensors, facts)
+
+    def _resume(self) -> int:
+        """The epoch to start with."""
+        path = self._path()
+        if path is None or not self.run.resume or not path.exists():
+            return 0
+        tensors, facts = read_checkpoint(path)
+        if facts.get("signature") != self._signature():
+            raise ModelFileError(f"{path} belongs to a run with other data, parameters or seed; start without resume")
+        if self.module is not None:
+            self.module.load_state_dict(under("module", tensors))
+        restore_optimizer(self._optimizer, under("optimizer", tensors))
+        for kind, things in (("tables", self.tables), ("kept", self.kept)):
+            for name, thing in things.items():
+                thing.restore(under(f"{kind}/{name}", tensors))
+        self._best, self._steps = under("best", tensors), int(facts["steps"])
+        self.history = History(**facts["history"])
+        return int(facts["epoch"]) + 1
+
+    def _check_memory(self) -> None:
+        """What the first step and the first validation will still allocate; the tables are there already."""
+        kept = sum(t.numel() * 4 for t in self._weights().values()) if self.validate is not None else 0
+        dim = max((table.dim for table in self.tables.values()), default=0)
+        sampler = self.batches.candidates
+        width = sampler.width(self.batches.size) if sampler is not None else 0
+        rows = min(self.batches.size * self.batches.mean_features, self.batches.X.shape[1]) + width
+        step = 4 * (4 * rows * dim + 4 * self.batches.size * width)
+        check_memory(int(kept + step), self.name, "lower dim, batch or the number of candidates")
