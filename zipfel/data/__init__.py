@@ -2,5 +2,17 @@
 
 from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.data.dataset import Dataset, ReadReport, binary, label_matrix
+from zipfel.data.formats import FORMATS
+from zipfel.data.reading import read, read_documents
 
-__all__ = ["BUCKETS", "Dataset", "ReadReport", "binary", "buckets", "label_matrix"]
+__all__ = [
+    "BUCKETS",
+    "FORMATS",
+    "Dataset",
+    "ReadReport",
+    "binary",
+    "buckets",
+    "label_matrix",
+    "read",
+    "read_documents",
+]

@@ -1,0 +1,142 @@
+"""JSON lines: {"text": "...", "labels": ["a", "b"], "id": "..."} a line; id is optional, blank lines are skipped.
+
+Instead of (or beside) a text a row may have "features": {"12": 0.5}, whose keys are column numbers counted from 0;
+`write` does so for a data set that has no texts. Labels and ids may be numbers; null or [] is a row without labels.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from zipfel.data.dataset import Dataset
+from zipfel.data.documents import ID_FIELDS, LABEL_FIELDS, TEXT_FIELDS, Documents, Fields, pick
+from zipfel.data.growing import GrowingCSR
+from zipfel.data.plain_rows import MAX_COLUMNS, MAX_FLOAT32
+from zipfel.data.streams import Stream
+from zipfel.errors import DataError
+
+FEATURES = "features"
+
+
+def read_jsonl(stream: Stream, fields: Fields) -> Dataset:
+    rows = _Rows(fields)
+    for number, line in stream.lines():
+        if not line or line.isspace():
+            continue
+        try:
+            rows.add(line)
+        except (ValueError, RecursionError) as error:
+            message, _, remedy = _words(error).partition(" | ")
+            raise DataError(message, path=stream.name, line=number, remedy=remedy) from None
+    return rows.dataset(stream.name)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"this is not JSON: {error.msg} at character {error.pos + 1} | one whole object a line"
+    return "the JSON is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+class _Rows:
+    """Objects on their way to a data set."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self._documents = Documents()
+        self._features: GrowingCSR | None = None
+
+    def add(self, line: str) -> None:
+        row = json.loads(line, parse_constant=_no_constant)
+        if not isinstance(row, dict):
+            raise ValueError(f"a line must be an object, got {_kind(row)} | " + '{"text": ..., "labels": [...]}')
+        features = row.get(FEATURES)
+        text = self._text(row, needed=features is None)
+        labels, name = self._labels(row), pick(self._fields.id, ID_FIELDS, row)
+        if features is not None and self._features is None and len(self._documents):
+            raise ValueError('this row has "features" but those before it have none | give all of them features')
+        if features is None and self._features is not None:
+            raise ValueError('this row has no "features" but those before it have | give all of them features')
+        if features is not None:
+            self._add_features(features)
+        self._documents.add(text, labels, None if name is None else _scalar(row[name], "the id"))
+
+    def dataset(self, name: str) -> Dataset:
+        X = None if self._features is None else self._features.finish()
+        return self._documents.dataset(name, X=X)
+
+    def _text(self, row: dict[str, Any], needed: bool) -> str:
+        key = pick(self._fields.text, TEXT_FIELDS, row)
+        if key is None:
+            if not needed:
+                return ""
+            raise ValueError(_missing("text", self._fields.text or "text", row, "text_column"))
+        if not isinstance(row[key], str):
+            raise ValueError(f'"{key}" must be text, got {_kind(row[key])}')
+        return str(row[key])
+
+    def _labels(self, row: dict[str, Any]) -> list[str]:
+        key = pick(self._fields.labels, LABEL_FIELDS, row)
+        if key is None:
+            if not self._fields.need_labels:
+                return []
+            raise ValueError(_missing("labels", self._fields.labels or "labels", row, "label_column"))
+        labels = row[key]
+        if labels is None:
+            return []
+        if isinstance(labels, str) and self._fields.label_separator:
+            labels = [label for part in labels.split(self._fields.label_separator) if (label := part.strip())]
+        if not isinstance(labels, list):
+            raise ValueError(f'"{key}" must be a list of names, got {_kind(labels)} | ["one", "two"]')
+        return [label if type(label) is str else _scalar(label, "a label") for label in labels]
+
+    def _add_features(self, features: Any) -> None:
+        if not isinstance(features, dict):
+            raise ValueError(f'"features" must be an object of column: value, got {_kind(features)}')
+        row = {_column(key): _value(key, value) for key, value in features.items()}
+        kept = sorted(column for column, value in row.items() if value)
+        if self._features is None:
+            self._features = GrowingCSR()
+        self._features.append([len(kept)], kept, [row[column] for column in kept])
+
+
+def _column(key: str) -> int:
+    if not (key.isascii() and key.isdigit() and len(key) < 12 and int(key) < MAX_COLUMNS):
+        raise ValueError(f"a feature's key must be a column number below {MAX_COLUMNS:,}, got {key[:40]!r}")
+    return int(key)
+
+
+def _value(key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MAX_FLOAT32:
+        raise ValueError(f"feature {key[:40]} must have a finite number, got {_kind(value)}")
+    return float(value)
+
+
+def _scalar(value: Any, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return str(value)
+    raise ValueError(f"{what} must be text or a number, got {_kind(value)}")
+
+
+def _missing(what: str, key: str, row: dict[str, Any], option: str) -> str:
+    there = ", ".join(repr(name[:40]) for name in list(row)[:8]) or "nothing"
+    return f'there is no field "{key}"; the object has {there} | name the {what} field with {option}'
+
+
+def _kind(value: Any) -> str:
+    return (
+        "null"
+        if value is None
+        else repr(value)[:40]
+        if not isinstance(value, dict | list)
+        else ("an object" if isinstance(value, dict) else "a list")
+    )
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number that JSON knows")

@@ -1,0 +1,108 @@
+"""`read` and `read_documents`: any supported file, its format detected from its name and content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from zipfel.data import formats
+from zipfel.data.dataset import Dataset
+from zipfel.data.documents import Fields
+from zipfel.data.jsonl import read_jsonl
+from zipfel.data.names import read_names
+from zipfel.data.plain_text import read_plain_text
+from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
+from zipfel.data.xmc import companion, read_xmc, read_xmc_pair
+from zipfel.errors import DataError, ParameterError, nearest
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the caller asked for."""
+
+    path: str
+    labels: str | Path | None
+    fields: Fields
+
+    def second_file(self) -> str | Path | None:
+        """The labels file that belongs to a features file; None where there is none and none is needed."""
+        if self.labels is not None:
+            return self.labels
+        path = None if self.path == STDIN else companion(self.path)
+        if path is not None and path.is_file():
+            return path
+        if self.fields.need_labels:
+            expected = f"there is no {path.name} beside it" if path else "standard input brings only one"
+            raise DataError(
+                f"this file holds features and the labels lie in a second one; {expected}",
+                path=self.path,
+                remedy="name the labels file with labels",
+            )
+        return None
+
+
+_READERS: dict[str, Callable[[Stream, _Request], Dataset]] = {
+    formats.XMC: lambda stream, _: read_xmc(stream),
+    formats.XMC_PAIR: lambda stream, request: read_xmc_pair(stream, request.second_file()),
+    formats.JSONL: lambda stream, request: read_jsonl(stream, request.fields),
+    formats.TEXT: lambda stream, _: read_plain_text(stream),
+}
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str = "auto",  # noqa: A002 - the word users look for
+    labels: str | Path | None = None,
+    label_names: str | Path | None = None,
+    feature_names: str | Path | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    label_separator: str | None = None,
+) -> Dataset:
+    """Reads a file of labelled rows: plain, .gz, .zst, or "-" for standard input.
+
+    format: one of `zipfel.data.FORMATS`, or "auto". labels: the second file of the formats that have one (labels of
+    "xmc-pair" and "npz", the XML of "arff"); found by itself where it lies beside under the usual name.
+    label_names, feature_names: files with one name a line; labels.txt and features.txt beside an XMC file are
+    picked up.
+    text_column, label_column, id_column: fields of JSONL, CSV and Parquet, by default text, labels, id.
+    label_separator: between the labels of a CSV cell; detected where it is None.
+
+    A file that breaks the rules raises `DataError`; never is part of a file returned.
+    """
+    fields = Fields(text_column, label_column, id_column, label_separator)
+    dataset = _read(format, _Request(str(path), labels, fields))
+    if label_names is not None:
+        dataset = replace(dataset, label_names=read_names(label_names, dataset.n_labels, "labels"))
+    if feature_names is not None:
+        dataset = replace(dataset, feature_names=read_names(feature_names, dataset.n_features, "features"))
+    return dataset
+
+
+def read_documents(
+    path: str | Path,
+    *,
+    format: str = "auto",  # noqa: A002 - the word users look for
+    labels: str | Path | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    label_separator: str | None = None,
+) -> Dataset:
+    """Reads what is to be tagged: like `read`, but labels may be missing, and text that is in no other format is one
+    document a line."""
+    fields = Fields(text_column, label_column, id_column, label_separator, need_labels=False)
+    return _read(format, _Request(str(path), labels, fields))
+
+
+def _read(format: str, request: _Request) -> Dataset:  # noqa: A002 - as above
+    if format != "auto" and format not in formats.FORMATS:
+        raise ParameterError(f"unknown format {format!r}{nearest(format, ['auto', *formats.FORMATS])}")
+    with open_stream(request.path) as stream:
+        suffix = "" if request.path == STDIN else bare_suffix(request.path)
+        found = formats.detect(stream.head(), stream.name, suffix, need_labels=request.fields.need_labels)
+        dataset = _READERS[found if format == "auto" else format](stream, request)
+    return replace(dataset, name="stdin" if request.path == STDIN else Path(request.path).name.partition(".")[0])
