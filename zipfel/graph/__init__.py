@@ -1,1 +1,6 @@
-""""""
+"""The label graph, random walks over it, and vectors for labels."""
+
+from zipfel.graph.embedding import deepwalk, ppmi_svd, random_vectors
+from zipfel.graph.label_graph import LabelGraph
+
+__all__ = ["LabelGraph", "deepwalk", "ppmi_svd", "random_vectors"]

@@ -1,0 +1,36 @@
+"""Rank-AE's marginal ranking loss (Wang et al. 2019, Eq. 2-4), linear in the number of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zipfel.kernels.marginal_rank import marginal_rank
+
+
+def marginal_ranking(scores: Tensor, truth: Tensor, margin: float) -> Tensor:
+    """Loss of each row (n,): every negative against the lowest positive, every positive against the highest negative.
+
+    L_P = sum_n max_p (m + y'_n - y'_p)_+     Eq. 3: the maximum over p is at the lowest positive
+    L_N = sum_p max_n (m + y'_n - y'_p)_+     Eq. 4: the maximum over n is at the highest negative
+
+    scores: (n, c). truth: (n, c) int8, 1 positive, 0 negative, -1 not counted. A row without a positive, or without
+    a negative, costs nothing.
+    """
+    losses: Tensor = _MarginalRanking.apply(scores, truth, margin)  # type: ignore[no-untyped-call]
+    return losses
+
+
+class _MarginalRanking(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, truth: Tensor, margin: float) -> Tensor:
+        losses, gradient = marginal_rank(scores.detach().contiguous().numpy(), truth.contiguous().numpy(), margin)
+        ctx.save_for_backward(torch.from_numpy(gradient))
+        return torch.from_numpy(losses)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * upstream[0][:, None], None, None
