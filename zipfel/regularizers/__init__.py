@@ -1,1 +1,1 @@
-""""""
+"""Regularisers of label vectors: tensors in, a scalar out."""

@@ -1,0 +1,45 @@
+"""Regularisers of label vectors through their Gram matrix, without ever building it.
+
+For b vectors of d numbers, ||V V'||_F = ||V'V||_F: the (b, b) matrix of the paper costs as much as the (d, d) one
+says, and the targets U enter only where they are not zero. A batch's regulariser is O(b d^2 + nnz(U) d).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+
+def glas(V: Tensor, U: Tensor) -> Tensor:
+    """||V V' - U||_F^2 / b^2 (Guo et al., Eq. 3, on the labels of a batch).
+
+    V: (b, d) label vectors, one a row. U: (b, b) sparse, see `submatrix`.
+    """
+    b = len(V)
+    gram = V.T @ V  # (d, d)
+    cross = (torch.sparse.mm(U, V) * V).sum()  # sum of u_ij <v_i, v_j> over what is stored
+    constant = U.values().square().sum()
+    distance: Tensor = gram.square().sum() - 2 * cross + constant
+    return distance / b**2
+
+
+def spread_out(V: Tensor) -> Tensor:
+    """sum over pairs of <v_y, v_y'>^2 / b^2 (Eq. 2). V: (b, d); the diagonal is constant on the unit sphere."""
+    return (V.T @ V).square().sum() / len(V) ** 2
+
+
+def gravity(codes: Tensor, V: Tensor) -> Tensor:
+    """mean over all (row, label) pairs of <phi(x), v_y>^2 (Krichene et al. 2018). codes: (B, d), V: (b, d)."""
+    return ((codes.T @ codes) * (V.T @ V)).sum() / (len(codes) * len(V))
+
+
+def submatrix(U: sp.csr_matrix, labels: npt.NDArray[np.integer], dtype: torch.dtype = torch.float32) -> Tensor:
+    """(b, b) sparse tensor: U between the given labels, in their order. Costs what is stored in their rows."""
+    part = U[labels][:, labels].tocoo()
+    places = torch.from_numpy(np.stack([part.row, part.col]).astype(np.int64))
+    return torch.sparse_coo_tensor(
+        places, torch.from_numpy(part.data).to(dtype), part.shape, is_coalesced=True, check_invariants=False
+    )
