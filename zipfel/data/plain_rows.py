@@ -56,7 +56,7 @@ def _feature(word: str, layout: Layout) -> tuple[int, float]:
     column, colon, value = word.partition(":")
     if not colon:
         raise ValueError(f"{_short(word)} is not of the form {noun}:value")
-    return _id(column, noun, layout.n_features), _number(value)
+    return _id(column, noun, layout.n_features), parse_number(value)
 
 
 def _id(word: str, noun: str, bound: int) -> int:
@@ -68,7 +68,8 @@ def _id(word: str, noun: str, bound: int) -> int:
     return int(word)
 
 
-def _number(word: str) -> float:
+def parse_number(word: str) -> float:
+    """A finite decimal number that a float32 can hold."""
     if not _NUMBER.fullmatch(word):
         raise ValueError(f"a value must be a finite number, got {_short(word)} | remove the entry or mend its value")
     value = float(word)

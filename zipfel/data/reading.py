@@ -7,12 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zipfel.data import formats
+from zipfel.data.arff import read_arff
 from zipfel.data.dataset import Dataset
+from zipfel.data.delimited import read_delimited
 from zipfel.data.documents import Fields
+from zipfel.data.fasttext import read_fasttext
 from zipfel.data.jsonl import read_jsonl
 from zipfel.data.names import read_names
+from zipfel.data.npz import read_npz
+from zipfel.data.parquet import read_parquet
 from zipfel.data.plain_text import read_plain_text
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
+from zipfel.data.svmlight import read_svmlight
 from zipfel.data.xmc import companion, read_xmc, read_xmc_pair
 from zipfel.errors import DataError, ParameterError, nearest
 
@@ -45,7 +51,13 @@ class _Request:
 _READERS: dict[str, Callable[[Stream, _Request], Dataset]] = {
     formats.XMC: lambda stream, _: read_xmc(stream),
     formats.XMC_PAIR: lambda stream, request: read_xmc_pair(stream, request.second_file()),
+    formats.SVMLIGHT: lambda stream, _: read_svmlight(stream),
+    formats.ARFF: lambda stream, request: read_arff(stream, request.labels, need_labels=request.fields.need_labels),
     formats.JSONL: lambda stream, request: read_jsonl(stream, request.fields),
+    formats.CSV: lambda stream, request: read_delimited(stream, request.fields),
+    formats.FASTTEXT: lambda stream, request: read_fasttext(stream, request.fields),
+    formats.NPZ: lambda _, request: read_npz(request.path, request.second_file()),
+    formats.PARQUET: lambda _, request: read_parquet(request.path, request.fields),
     formats.TEXT: lambda stream, _: read_plain_text(stream),
 }
 

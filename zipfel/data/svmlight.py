@@ -1,0 +1,24 @@
+"""svmlight / libsvm, multi-label: lines of "l1,l2 f:v f:v" without a header; '#' begins a comment.
+
+Ids are taken as they stand, so that parts of one data set always agree: a file that counts from 1 merely gets an
+empty column 0. The matrix is as wide as its largest id asks for. A line without any character is no row; a row that
+has neither labels nor features is a line with a space, which is how scikit-learn writes it too.
+"""
+
+from __future__ import annotations
+
+from zipfel.data.dataset import Dataset
+from zipfel.data.names import with_names_beside
+from zipfel.data.plain_rows import Layout
+from zipfel.data.sparse_rows import read_rows, report_on
+from zipfel.data.streams import Stream
+from zipfel.errors import DataError
+
+
+def read_svmlight(stream: Stream) -> Dataset:
+    rows = read_rows(stream, Layout(headless=True), first_line=1)
+    X, Y = rows.X.finish(), rows.Y.finish()
+    if not X.shape[0]:
+        raise DataError("has no rows", path=stream.name)
+    report = report_on(X, Y, rows.duplicate_features, rows.duplicate_labels)
+    return with_names_beside(Dataset(Y=Y, X=X, report=report), stream.name)
