@@ -1,0 +1,247 @@
+"""Approximate search with faiss: HNSW as in LightDXML's paper, and IVF-PQ with fast-scan and exact re-scoring."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.errors import ModelFileError
+from zipfel.index.base import Ids, Index, Vectors, checked
+from zipfel.kernels.topk import merge_topk, score_pairs, sort_topk
+from zipfel.threads import get_threads, over_blocks
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+faiss: Any = importlib.import_module("faiss")  # its stubs know half of it
+
+
+class HnswIndex(Index):
+    """Hierarchical navigable small world graph (Malkov and Yashunin 2018): `links` neighbours a node."""
+
+    kind = "hnsw"
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        ids: Ids | None = None,
+        *,
+        metric: str = "cosine",
+        links: int = 32,
+        effort: int = 100,
+        build: bool = True,
+    ) -> None:
+        super().__init__(vectors, ids, metric=metric)
+        self.links, self.effort = links, effort
+        if build:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        faiss.omp_set_num_threads(1)  # insertion order, and so the graph, would depend on the threads
+        self._faiss = self._empty()
+        self._faiss.hnsw.efConstruction = max(100, 2 * self.links)
+        self._faiss.add(self.vectors)
+
+    def _empty(self) -> Any:
+        return faiss.IndexHNSWFlat(self.dim, self.links, faiss.METRIC_INNER_PRODUCT)
+
+    def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
+        faiss.omp_set_num_threads(get_threads())
+        settings = faiss.SearchParametersHNSW(efSearch=max(self.effort, 2 * k))
+        scores, places = self._faiss.search(queries, k, params=settings)
+        return places.astype(np.int64), np.where(places >= 0, scores, -np.inf).astype(np.float32)
+
+    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        arrays, facts = super().state()
+        graph = self._faiss.hnsw
+        arrays |= {name: faiss.vector_to_array(getattr(graph, name)) for name in ("levels", "offsets", "neighbors")}
+        entry = {"entry": int(graph.entry_point), "top": int(graph.max_level)}
+        return arrays, facts | {"links": self.links, "effort": self.effort, **entry}
+
+    @classmethod
+    def restored(cls, arrays: Arrays, facts: Mapping[str, Any]) -> HnswIndex:
+        index = cls(
+            arrays["vectors"], arrays["ids"], metric=facts["metric"],
+            links=int(facts["links"]), effort=int(facts["effort"]), build=False,
+        )  # fmt: skip
+        levels, offsets = checked(arrays, "levels", "i", 1), checked(arrays, "offsets", "u", 1)
+        neighbors, n = checked(arrays, "neighbors", "i", 1), len(index)
+        _check_graph(levels, offsets, neighbors, n, index.links, int(facts["entry"]), int(facts["top"]))
+        index._faiss = index._empty()
+        index._faiss.storage.add(index.vectors)
+        index._faiss.ntotal = n
+        graph = index._faiss.hnsw
+        for name, array in (("levels", levels), ("offsets", offsets), ("neighbors", neighbors)):
+            faiss.copy_array_to_vector(np.ascontiguousarray(array), getattr(graph, name))
+        graph.entry_point, graph.max_level = int(facts["entry"]), int(facts["top"])
+        return index
+
+
+def _check_graph(
+    levels: npt.NDArray[Any], offsets: npt.NDArray[Any], neighbors: npt.NDArray[Any],
+    n: int, links: int, entry: int, top: int,
+) -> None:  # fmt: skip
+    """A saved graph may lead nowhere but to nodes that exist, and no node may claim links that it has no room for."""
+    room = np.where(levels > 0, 2 * links + (levels.astype(np.int64) - 1) * links, 0)
+    sound = (
+        len(levels) == n
+        and len(offsets) == n + 1
+        and int(offsets[0]) == 0
+        and bool(np.all(np.diff(offsets.astype(np.int64)) == room))
+        and int(offsets[-1]) == len(neighbors)
+        and (n == 0 or bool(levels.min() >= 1))
+        and (len(neighbors) == 0 or (int(neighbors.min()) >= -1 and int(neighbors.max()) < n))
+        and (-1 if n == 0 else 0) <= entry < max(n, 1)
+        and (n == 0 or top == int(levels[entry]) - 1 == int(levels.max()) - 1)
+    )
+    if not sound:
+        raise ModelFileError("the saved graph of the index is damaged; save the model again")
+
+
+class IvfPqIndex(Index):
+    """Inverted lists over k-means cells, 4-bit product codes scanned in registers, the best re-scored exactly.
+
+    probes: cells visited a query; rescore: candidates re-scored for each result asked.
+    """
+
+    kind = "ivfpq"
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        ids: Ids | None = None,
+        *,
+        metric: str = "cosine",
+        probes: int = 16,
+        rescore: int = 4,
+        seed: int = 0,
+        build: bool = True,
+    ) -> None:
+        super().__init__(vectors, ids, metric=metric)
+        self.probes, self.rescore, self.seed = probes, rescore, seed
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+        if build:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """k-means and codebooks on a sample of the vectors, then the codes of all of them."""
+        faiss.omp_set_num_threads(get_threads())
+        padded = _padded(self.vectors)
+        cells = max(1, min(round(2 * math.sqrt(len(self))), len(self) // 8))
+        index = _plain_index(padded.shape[1], cells)
+        index.cp.seed = index.pq.cp.seed = self.seed + 1
+        index.cp.niter, index.cp.max_points_per_centroid = 10, 64
+        rng = np.random.default_rng([self.seed, 401])
+        sample = np.sort(rng.permutation(len(self))[: max(cells * 64, 10_000)])
+        index.train(padded[sample])
+        index.add(padded)
+        self._arrays = _arrays_of(index)
+        self._faiss, self._owner = _fast(self._arrays, padded.shape[1], len(self))
+
+    def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
+        faiss.omp_set_num_threads(get_threads())
+        settings = faiss.SearchParametersIVF(nprobe=min(self.probes, self._faiss.nlist))
+        width = min(len(self), k * self.rescore)
+        _, places = self._faiss.search(_padded(queries), width, params=settings)
+        places = np.sort(places.astype(np.int64), axis=1)  # rising, so that ties go to the lowest id
+        return rescored(queries, self.vectors, places, k)
+
+    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        arrays, facts = super().state()
+        return arrays | self._arrays, facts | {"probes": self.probes, "rescore": self.rescore, "seed": self.seed}
+
+    @classmethod
+    def restored(cls, arrays: Arrays, facts: Mapping[str, Any]) -> IvfPqIndex:
+        index = cls(
+            arrays["vectors"], arrays["ids"], metric=facts["metric"],
+            probes=int(facts["probes"]), rescore=int(facts["rescore"]), seed=int(facts["seed"]), build=False,
+        )  # fmt: skip
+        index._arrays = {
+            name: checked(arrays, name, kind, ndim)
+            for name, kind, ndim in (
+                ("cells", "f", 2),
+                ("codebook", "f", 1),
+                ("codes", "u", 2),
+                ("members", "i", 1),
+                ("edges", "i", 1),
+            )
+        }
+        index._faiss, index._owner = _fast(index._arrays, _padded(index.vectors[:0]).shape[1], len(index))
+        return index
+
+
+def rescored(queries: Vectors, vectors: Vectors, places: Ids, k: int) -> tuple[Ids, Vectors]:
+    """The k best of each row's candidate places (n, c), by their true inner products; -1 is no candidate."""
+    scores = np.empty(places.shape, dtype=np.float32)
+    over_blocks(lambda a, b: score_pairs(queries, vectors, places, scores, a, b), len(queries))
+    best = np.full((len(queries), k), -np.inf, dtype=np.float32)
+    columns = np.full((len(queries), k), -1, dtype=np.int64)
+    merge_topk(scores, 0, best, columns, 0, len(queries))
+    sort_topk(best, columns, 0, len(queries))
+    found = np.take_along_axis(places, np.maximum(columns, 0), axis=1)
+    return np.where(columns >= 0, found, -1), best
+
+
+def _padded(vectors: Vectors) -> Vectors:
+    """Columns of zeros behind, up to a multiple of 4: product codes of two dimensions each come in pairs."""
+    short = -vectors.shape[1] % 4
+    return np.pad(vectors, ((0, 0), (0, short))) if short else vectors
+
+
+def _plain_index(dim: int, cells: int) -> Any:
+    quantizer = faiss.IndexFlat(dim, faiss.METRIC_INNER_PRODUCT)
+    index = faiss.IndexIVFPQ(quantizer, dim, cells, dim // 2, 4, faiss.METRIC_INNER_PRODUCT)
+    index.own_fields = True
+    quantizer.this.disown()
+    index.by_residual = False
+    return index
+
+
+def _arrays_of(index: Any) -> dict[str, npt.NDArray[Any]]:
+    """All that is in a trained and filled IndexIVFPQ."""
+    lists, codes, members = index.invlists, [], []
+    for cell in range(index.nlist):
+        size = lists.list_size(cell)
+        members.append(faiss.rev_swig_ptr(lists.get_ids(cell), size).copy() if size else np.zeros(0, np.int64))
+        taken = (
+            faiss.rev_swig_ptr(lists.get_codes(cell), size * index.code_size).copy() if size else np.zeros(0, np.uint8)
+        )
+        codes.append(taken.reshape(size, index.code_size))
+    return {
+        "cells": index.quantizer.reconstruct_n(0, index.nlist),
+        "codebook": faiss.vector_to_array(index.pq.centroids),
+        "codes": np.concatenate(codes),
+        "members": np.concatenate(members).astype(np.int64),
+        "edges": np.concatenate([[0], np.cumsum([len(m) for m in members])]).astype(np.int64),
+    }
+
+
+def _fast(arrays: Arrays, dim: int, n: int) -> tuple[Any, Any]:
+    """The fast-scan index made of `_arrays_of`'s arrays, which are checked: a model file may be damaged."""
+    cells, codes, edges, members = arrays["cells"], arrays["codes"], arrays["edges"], arrays["members"]
+    index = _plain_index(dim, len(cells))
+    sound = (
+        len(cells) > 0
+        and cells.shape[1] == dim
+        and len(arrays["codebook"]) == index.pq.M * index.pq.ksub * index.pq.dsub
+        and codes.shape == (n, index.code_size)
+        and codes.dtype == np.uint8
+        and np.array_equal(np.sort(members), np.arange(n))
+        and len(edges) == len(cells) + 1
+        and edges[0] == 0
+        and edges[-1] == n
+        and bool(np.all(np.diff(edges) >= 0))
+    )
+    if not sound:
+        raise ModelFileError("the saved codes of the index are damaged; save the model again")
+    index.quantizer.add(np.ascontiguousarray(cells, dtype=np.float32))
+    faiss.copy_array_to_vector(np.ascontiguousarray(arrays["codebook"], dtype=np.float32), index.pq.centroids)
+    for cell, (a, b) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        if b > a:
+            labels, taken = np.ascontiguousarray(members[a:b]), np.ascontiguousarray(codes[a:b])
+            index.invlists.add_entries(cell, b - a, faiss.swig_ptr(labels), faiss.swig_ptr(taken))
+    index.ntotal, index.is_trained = n, True
+    return faiss.IndexIVFPQFastScan(index), index  # the first borrows the quantiser of the second

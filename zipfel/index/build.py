@@ -1,0 +1,88 @@
+"""Choosing, tuning, measuring and loading an index. faiss is imported only where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.errors import ModelFileError, ParameterError
+from zipfel.index.base import METRICS, Ids, Index, Vectors, checked
+from zipfel.index.exact import ExactIndex
+
+KINDS = ("auto", "exact", "hnsw", "ivfpq")
+EXACT_BELOW = 50_000
+"""Vectors up to which the blocked product answers a batch sooner than IVF-PQ does; see benchmarks/scale.py."""
+
+
+def build_index(
+    vectors: Vectors,
+    ids: Ids | None = None,
+    *,
+    metric: str = "cosine",
+    kind: str = "auto",
+    queries: Vectors | None = None,
+    k: int = 100,
+    recall: float = 0.95,
+    seed: int = 0,
+) -> Index:
+    """An index over (n, d) vectors.
+
+    An approximate one is given more effort until it finds `recall` of the exact top k of a sample of `queries`
+    (by default of the vectors themselves); what it reached is kept as `index.recall`.
+    """
+    if kind not in KINDS:
+        raise ParameterError(f"index kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if kind == "exact" or (kind == "auto" and len(vectors) <= EXACT_BELOW) or len(vectors) < 64:
+        return ExactIndex(vectors, ids, metric=metric)
+    from zipfel.index.ann import HnswIndex, IvfPqIndex
+
+    index = (
+        HnswIndex(vectors, ids, metric=metric) if kind == "hnsw" else IvfPqIndex(vectors, ids, metric=metric, seed=seed)
+    )
+    asked = index.vectors if queries is None else queries
+    sample = asked[np.random.default_rng([seed, 402]).permutation(len(asked))[:200]]
+    _tune(index, sample, min(k, len(index)), recall)
+    return index
+
+
+def _tune(index: Any, queries: Vectors, k: int, target: float) -> None:
+    """Doubles the effort of an approximate index until it reaches the target, up to a limit."""
+    truth, _ = ExactIndex(index.vectors, metric="inner").search(index._scaled(queries), k)
+    for _ in range(6):
+        index.recall, index.recall_at = measured_recall(index, queries, truth), k
+        if index.recall >= target:
+            return
+        if index.kind == "hnsw":
+            index.effort *= 2
+        else:
+            index.probes *= 2
+    index.recall = measured_recall(index, queries, truth)
+
+
+def measured_recall(index: Index, queries: Vectors, truth: Ids) -> float:
+    """Share of the true places (n, k) among the index's answers."""
+    found, _ = index.search(queries, truth.shape[1])
+    expected = index.ids[truth]
+    return float(np.mean([np.isin(t, f).mean() for t, f in zip(expected, found, strict=True)])) if len(truth) else 1.0
+
+
+def load_index(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> Index:
+    """The counterpart of `Index.state`; a damaged one is a ModelFileError."""
+    vectors, ids = checked(arrays, "vectors", "f", 2), checked(arrays, "ids", "i", 1)
+    kind, metric = facts.get("kind"), facts.get("metric")
+    if kind not in KINDS[1:] or metric not in METRICS or len(ids) != len(vectors) or np.any(np.diff(ids) <= 0):
+        raise ModelFileError("the saved index is damaged; save the model again")
+    try:
+        if kind == "exact":
+            index: Index = ExactIndex(vectors, ids, metric=metric)
+        else:
+            from zipfel.index.ann import HnswIndex, IvfPqIndex
+
+            index = (HnswIndex if kind == "hnsw" else IvfPqIndex).restored(arrays, facts)
+        index.recall, index.recall_at = float(facts["recall"]), int(facts["recall_at"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the saved index is damaged ({error}); save the model again") from None
+    return index
