@@ -4,15 +4,27 @@ from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.data.dataset import Dataset, ReadReport, binary, label_matrix
 from zipfel.data.formats import FORMATS
 from zipfel.data.reading import read, read_documents
+from zipfel.data.splitting import sample, split
+from zipfel.data.statistics import Stats, stats
+from zipfel.data.synthetic import synth
+from zipfel.data.writing import WRITABLE, write, write_names
 
 __all__ = [
     "BUCKETS",
     "FORMATS",
+    "WRITABLE",
     "Dataset",
     "ReadReport",
+    "Stats",
     "binary",
     "buckets",
     "label_matrix",
     "read",
     "read_documents",
+    "sample",
+    "split",
+    "stats",
+    "synth",
+    "write",
+    "write_names",
 ]

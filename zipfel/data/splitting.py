@@ -1,0 +1,54 @@
+"""Splits and samples that come out the same on every machine and in every run."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.data.dataset import Dataset
+from zipfel.errors import ParameterError
+
+_STEPS = float(1 << 64)
+
+
+def split(dataset: Dataset, share: float, *, salt: str = "") -> tuple[Dataset, Dataset]:
+    """(rest, held out): about `share` of the rows are held out, told by a hash of each row's key.
+
+    The key is the id; without ids the text; without texts the row's number. So a document keeps its side when others
+    are added or the order changes, as long as there are ids or texts. `salt` gives another split.
+    """
+    if not 0 < share < 1:
+        raise ParameterError(f"share must lie between 0 and 1, got {share!r}")
+    held = positions(dataset, salt=salt) < share
+    return dataset.take(np.flatnonzero(~held)), dataset.take(np.flatnonzero(held))
+
+
+def sample(dataset: Dataset, n_points: int, *, salt: str = "") -> Dataset:
+    """`n_points` rows (or all, where there are fewer), those with the lowest hashes, in their order.
+
+    A larger sample with the same salt holds the smaller one.
+    """
+    if n_points < 1:
+        raise ParameterError(f"a sample needs at least 1 row, got {n_points}")
+    order = np.argsort(positions(dataset, salt=salt), kind="stable")
+    return dataset.take(np.sort(order[:n_points]))
+
+
+def positions(dataset: Dataset, *, salt: str = "") -> npt.NDArray[np.float64]:
+    """A number in 0..1 for each row: the BLAKE2 hash of its key (id, else text, else row number)."""
+    person = hashlib.blake2b(salt.encode("utf-8"), digest_size=16).digest()
+    found = np.empty(dataset.n_points)
+    for i, key in enumerate(_keys(dataset)):
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
+        found[i] = int.from_bytes(digest, "big") / _STEPS
+    return found
+
+
+def _keys(dataset: Dataset) -> list[str]:
+    if dataset.ids is not None:
+        return list(dataset.ids)
+    if dataset.texts is not None:
+        return list(dataset.texts)
+    return [str(i) for i in range(dataset.n_points)]
