@@ -23,7 +23,10 @@ from zipfel.errors import DataError, ParameterError, nearest
 
 WRITABLE = (formats.XMC, formats.XMC_PAIR, formats.SVMLIGHT, formats.ARFF, formats.JSONL)
 _BY_SUFFIX = {
-    ".txt": formats.XMC,
+    ".csv": formats.CSV,
+    ".tsv": formats.CSV,
+    ".npz": formats.NPZ,
+    ".parquet": formats.PARQUET,
     ".svm": formats.SVMLIGHT,
     ".libsvm": formats.SVMLIGHT,
     ".svmlight": formats.SVMLIGHT,
@@ -50,18 +53,23 @@ def write(
     is left out; `write_names` makes a labels.txt.
     """
     path = Path(path)
+    second = None if labels is None else Path(labels)
+    return write_files(_WRITERS[format_of(path, format)](dataset, path, second))
+
+
+def format_of(path: str | Path, format: str = "auto") -> str:  # noqa: A002 - the word users look for
+    """What `write` will write; "auto" goes by the suffix, and is XMC where it says nothing."""
     kind = _BY_SUFFIX.get(bare_suffix(path), formats.XMC) if format == "auto" else format
     if kind not in WRITABLE:
         raise ParameterError(f"cannot write the format {kind!r}{nearest(kind, WRITABLE)}")
-    second = None if labels is None else Path(labels)
-    return write_files(_WRITERS[kind](dataset, path, second))
+    return kind
 
 
-def write_names(dataset: Dataset, folder: str | Path) -> list[Path]:
+def write_names(dataset: Dataset, folder: str | Path, *, overwrite: bool = True) -> list[Path]:
     """labels.txt and features.txt, as far as there are names: what `read` picks up beside an XMC file."""
     files: Files = {}
     for names, file in ((dataset.label_names, LABEL_FILES[0]), (dataset.feature_names, FEATURE_FILES[0])):
-        if names is not None:
+        if names is not None and (overwrite or not (Path(folder) / file).exists()):
             files[Path(folder) / file] = (re.sub(r"[\r\n]+", " ", name) + "\n" for name in names)
     return write_files(files)
 

@@ -1,0 +1,283 @@
+"""`zipfel data`: stats, convert, split, sample, synth. Thin: parse, call, print; heavy imports wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zipfel.cli.console import print_json, say
+
+if TYPE_CHECKING:
+    from zipfel.data import Dataset, Stats
+
+app = typer.Typer(
+    help="Look at, convert, split, sample and make up data sets.\n\n"
+    "Formats: xmc, xmc-pair, svmlight, arff, jsonl, csv (and TSV), fasttext, npz, parquet, told from name and content; "
+    "plain, .gz, .zst, or - for standard input.",
+    no_args_is_help=True,
+)
+
+Source = Annotated[str, typer.Argument(metavar="FILE", help="The data; - reads standard input.")]
+Target = Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; .gz and .zst compress.")]
+Format = Annotated[str, typer.Option("--format", help="The format of FILE; auto tells it from name and content.")]
+To = Annotated[str, typer.Option("--to", help="xmc, xmc-pair, svmlight, arff or jsonl; auto goes by the suffix.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--labels", help="Second file: labels of xmc-pair and npz, XML of arff.", show_default=False),
+]
+TextColumn = Annotated[
+    str | None, typer.Option("--text-column", help="Field of the text (jsonl, csv, parquet).", show_default=False)
+]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label-column", help="Field of the labels (jsonl, csv, parquet).", show_default=False)
+]
+LabelSeparator = Annotated[
+    str | None, typer.Option("--label-separator", help="Between the labels of one cell (csv).", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Salt = Annotated[str, typer.Option("--salt", help="Another word, another choice of rows.")]
+
+
+@app.command()
+def stats(
+    file: Source,
+    format: Format = "auto",  # noqa: A002 - the flag's name
+    labels: Labels = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    label_separator: LabelSeparator = None,
+    json: AsJson = False,
+) -> None:
+    """Sizes, labels a point, points a label, and a histogram of head, torso and tail labels.
+
+    Example:  zipfel data stats train.txt.gz
+    """
+    from zipfel.data import stats as measure
+
+    dataset = _read(file, format, labels, text_column, label_column, label_separator)
+    found = measure(dataset)
+    if json:
+        print_json({"name": dataset.name, **found.to_dict()})
+    else:
+        _show_stats(dataset, found)
+
+
+@app.command()
+def convert(
+    file: Source,
+    out: Target,
+    to: To = "auto",
+    format: Format = "auto",  # noqa: A002 - the flag's name
+    labels: Labels = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    label_separator: LabelSeparator = None,
+    json: AsJson = False,
+) -> None:
+    """Write a data set in another format.
+
+    Where the format has no place for names, they go to labels.txt and features.txt beside it.
+
+    Example:  zipfel data convert bibtex-train.arff train.txt.gz
+    """
+    dataset = _read(file, format, labels, text_column, label_column, label_separator)
+    _write([(dataset, out)], to, as_json=json)
+
+
+@app.command()
+def split(
+    file: Source,
+    rest: Annotated[Path, typer.Argument(metavar="REST", help="Where the larger part goes.")],
+    held: Annotated[Path, typer.Argument(metavar="HELD", help="Where the held-out part goes.")],
+    share: Annotated[float, typer.Option("--share", help="How much is held out, between 0 and 1.")] = 0.2,
+    salt: Salt = "",
+    to: To = "auto",
+    format: Format = "auto",  # noqa: A002 - the flag's name
+    labels: Labels = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    label_separator: LabelSeparator = None,
+    json: AsJson = False,
+) -> None:
+    """Split in two by a hash of each row's id (else its text, else its number): the same on every machine.
+
+    Example:  zipfel data split all.jsonl train.jsonl test.jsonl --share 0.2
+    """
+    from zipfel.data import split as halve
+
+    parts = halve(_read(file, format, labels, text_column, label_column, label_separator), share, salt=salt)
+    _write(list(zip(parts, (rest, held), strict=True)), to, as_json=json)
+
+
+@app.command()
+def sample(
+    file: Source,
+    out: Target,
+    rows: Annotated[int, typer.Option("--rows", "-n", help="How many rows to keep.", min=1)] = 1000,
+    salt: Salt = "",
+    to: To = "auto",
+    format: Format = "auto",  # noqa: A002 - the flag's name
+    labels: Labels = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    label_separator: LabelSeparator = None,
+    json: AsJson = False,
+) -> None:
+    """Keep some rows, chosen by the hash that `split` uses: reproducible, and a larger sample holds the smaller one.
+
+    Example:  zipfel data sample train.jsonl.gz small.jsonl --rows 5000
+    """
+    from zipfel.data import sample as pick
+
+    dataset = _read(file, format, labels, text_column, label_column, label_separator)
+    _write([(pick(dataset, rows, salt=salt), out)], to, as_json=json)
+
+
+@app.command()
+def synth(
+    out: Target,
+    points: Annotated[int, typer.Option("--points", "-n", help="Rows.")] = 10_000,
+    features: Annotated[int, typer.Option("--features", help="Columns of X.")] = 20_000,
+    labels: Annotated[int, typer.Option("--labels", help="Labels in all.")] = 5_000,
+    features_per_point: Annotated[float, typer.Option(help="Mean features of a row.")] = 75.0,
+    labels_per_point: Annotated[float, typer.Option(help="Mean labels of a row.")] = 5.5,
+    seed: Annotated[int, typer.Option("--seed", help="Another number, other data.", min=0)] = 0,
+    to: To = "auto",
+    json: AsJson = False,
+) -> None:
+    """Make up data with power-law labels that can be learned, for tests of scale.
+
+    Example:  zipfel data synth big.txt --points 1000000 --features 135000 --labels 670000
+    """
+    from zipfel.data import synth as make
+
+    with _busy("making up data"):
+        dataset = make(
+            points,
+            features,
+            labels,
+            features_per_point=features_per_point,
+            labels_per_point=labels_per_point,
+            seed=seed,
+        )
+    _write([(dataset, out)], to, as_json=json)
+
+
+def _read(
+    file: str,
+    format: str,  # noqa: A002 - as above
+    labels: Path | None,
+    text_column: str | None,
+    label_column: str | None,
+    label_separator: str | None,
+) -> Dataset:
+    from zipfel.data import read
+
+    with _busy(f"reading {file}"):
+        dataset = read(
+            file,
+            format=format,
+            labels=labels,
+            text_column=text_column,
+            label_column=label_column,
+            label_separator=label_separator,
+        )
+    for sentence in dataset.report.sentences():
+        say(sentence)
+    return dataset
+
+
+def _write(parts: list[tuple[Dataset, Path]], to: str, *, as_json: bool) -> None:
+    from zipfel.data import write
+
+    made: list[dict[str, Any]] = []
+    for dataset, path in parts:
+        with _busy(f"writing {path}"):
+            files = [*write(dataset, path, format=to), *_names_beside(dataset, path, to)]
+        made.append({"files": [str(file) for file in files], "n_points": dataset.n_points})
+    if as_json:
+        print_json({"written": made, "n_features": parts[0][0].n_features, "n_labels": parts[0][0].n_labels})
+        return
+    for part in made:
+        typer.echo(f"{part['n_points']:,} rows -> {', '.join(part['files'])}")
+
+
+def _names_beside(dataset: Dataset, path: Path, to: str) -> list[Path]:
+    """labels.txt and features.txt beside a format that has no names; files that are there already stay."""
+    from zipfel.data import write_names
+    from zipfel.data.writing import format_of
+
+    if format_of(path, to) in ("arff", "jsonl"):
+        return []
+    return write_names(dataset, path.parent, overwrite=False)
+
+
+def _busy(what: str) -> Any:
+    """A spinner on a terminal's stderr; nothing elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        return console.status(what)
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def _show_stats(dataset: Dataset, found: Stats) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, value in _facts(found):
+        facts.add_row(name, value)
+    console = Console()
+    console.print(f"[bold]{dataset.name}[/bold]", highlight=False)
+    console.print(facts, highlight=False)
+    groups = Table(box=None, padding=(0, 2, 0, 0))
+    for i, column in enumerate(("labels by points", "labels", "share", "pairs", "share")):
+        groups.add_column(column, justify="right" if i else "left")
+    for b in found.buckets:
+        groups.add_row(b.name, f"{b.labels:,}", f"{b.label_share:.1%}", f"{b.pairs:,}", f"{b.pair_share:.1%}")
+    console.print()
+    console.print(groups, highlight=False)
+    console.print()
+    console.print(_histogram(found), highlight=False)
+
+
+def _facts(found: Stats) -> list[tuple[str, str]]:
+    rows = [
+        ("points", f"{found.n_points:,}"),
+        (
+            "features",
+            f"{found.n_features:,} ({found.features_a_point:.1f} a point)" if found.n_features else "raw text",
+        ),
+        ("labels", f"{found.n_labels:,}"),
+        ("labels a point", f"{found.labels_a_point:.2f} (at most {found.most_labels_a_point:,})"),
+        ("points a label", f"{found.points_a_label:.2f} (at most {found.most_points_a_label:,})"),
+        ("tail labels", f"{found.tail_share:.1%} have at most 5 points"),
+    ]
+    for what, count in (("labels", found.rows_without_labels), ("features", found.rows_without_features)):
+        if count:
+            rows.append((f"rows without {what}", f"{count:,}"))
+    return rows
+
+
+def _histogram(found: Stats) -> Any:
+    """Bars of labels by their number of points; the colours tell tail, torso and head."""
+    from rich.table import Table
+
+    colours = {"tail": "cyan", "torso": "green", "head": "yellow"}
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("points a label", justify="right")
+    table.add_column("labels", justify="right")
+    table.add_column("")
+    longest = max((bar.labels for bar in found.histogram), default=1) or 1
+    for bar in found.histogram:
+        width = round(40 * bar.labels / longest)
+        drawn = "█" * width or ("▏" if bar.labels else "")
+        points = f"{bar.low:,}" if bar.low == bar.high else f"{bar.low:,}-{bar.high:,}"
+        table.add_row(points, f"{bar.labels:,}", f"[{colours[bar.bucket]}]{drawn}[/] {bar.bucket}")
+    return table
