@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+from zipfel.kernels.bce import negatives_bce
+from zipfel.threads import over_blocks
 
 
 def candidate_bce(logits: Tensor, rows: Tensor, columns: Tensor, weight: Tensor | None = None) -> Tensor:
     """Sum over candidates, mean over rows: -log s(z) at the positives (rows, columns), -log(1 - s(z)) elsewhere.
 
-    logits: (B, c). weight: (c,) importance of a negative, e.g. 1 / inclusion probability, so that the sum over
-    the drawn candidates estimates the sum over all labels; positives always weigh 1.
+    logits: (B, c), best as `nn.score.candidate_scores` lays them out. weight: (c,) importance of a negative,
+    e.g. 1 / inclusion probability, so that the sum over the drawn candidates estimates the sum over all labels;
+    positives always weigh 1.
     """
+    if logits.device.type != "cpu":
+        return candidate_bce_plain(logits, rows, columns, weight)
     loss: Tensor = _CandidateBce.apply(logits, rows, columns, weight)  # type: ignore[no-untyped-call]
     return loss
 
 
 def candidate_bce_plain(logits: Tensor, rows: Tensor, columns: Tensor, weight: Tensor | None = None) -> Tensor:
-    """The same by torch's own BCE: what `candidate_bce` must equal."""
+    """The same by torch's own BCE: the path on CUDA, and what the kernel must equal."""
     targets = torch.zeros_like(logits)
     targets[rows, columns] = 1.0
     weights = torch.ones_like(logits) if weight is None else weight.expand_as(logits).clone()
@@ -29,23 +36,34 @@ def candidate_bce_plain(logits: Tensor, rows: Tensor, columns: Tensor, weight: T
 
 
 class _CandidateBce(torch.autograd.Function):
-    """Value and gradient in one pass, without a dense target: log(1 + e^z) everywhere, the positives mended."""
+    """Value and gradient in one pass, without a dense target: all are taken as negatives, then the positives mended."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, rows: Tensor, columns: Tensor, weight: Tensor | None) -> Tensor:
-        n_rows = logits.shape[0]
-        positive = logits[rows, columns]
-        negative = softplus(logits)
-        share = torch.sigmoid(logits)
-        own = torch.ones_like(positive)
-        if weight is not None:
-            negative, share, own = negative * weight, share.mul_(weight), weight[columns]
-        loss = negative.sum() - (own * softplus(positive)).sum() + softplus(-positive).sum()
-        share[rows, columns] = torch.sigmoid(positive) - 1.0
-        ctx.save_for_backward(share.div_(n_rows))
-        return loss / n_rows
+        n_rows, by_label = logits.shape[0], logits.detach().T.contiguous()  # (c, B)
+        weights = torch.ones(len(by_label)) if weight is None else weight.contiguous()
+        grad = torch.empty_like(by_label)
+        loss = _negatives(by_label, weights, 1.0 / n_rows, grad)
+        positive, own = by_label[columns, rows], weights[columns]  # (p,)
+        loss += float((softplus(-positive) - own * softplus(positive)).sum(dtype=torch.float64))
+        grad[columns, rows] = (torch.sigmoid(positive) - 1.0) / n_rows
+        ctx.save_for_backward(grad)
+        return torch.tensor(loss / n_rows, dtype=logits.dtype)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        (share,) = ctx.saved_tensors
-        return share * grad, None, None, None
+        (by_label,) = ctx.saved_tensors
+        scaled = by_label if float(grad) == 1.0 else by_label * grad
+        return scaled.T, None, None, None
+
+
+def _negatives(by_label: Tensor, weights: Tensor, scale: float, grad: Tensor) -> float:
+    """The kernel over blocks of labels; the sum is taken in the blocks' order, so it does not depend on timing."""
+    logits, importance, out = by_label.numpy(), weights.numpy(), grad.numpy()
+    sums = np.zeros(len(logits))
+
+    def work(start: int, stop: int) -> None:
+        sums[start] = negatives_bce(logits, importance, scale, out, start, stop)
+
+    over_blocks(work, len(logits), parts=None if logits.size > 65_536 else 1)
+    return float(sums.sum())
