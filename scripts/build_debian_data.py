@@ -7,7 +7,7 @@ A document is a package's short and long description; its labels are its debtags
 depends on or recommends (`deps`); labels of a single document are left out. Packages of one source whose words
 overlap by a Jaccard of 0.8 or more are one document, and so are texts that are equal but for digits. A source's name
 without its version numbers decides the side: one fifth is for testing. The files that the package ships were made
-by this recipe from an earlier index and with a slightly other comparison of texts: 99 % of their documents are the same.
+by this recipe from an earlier index, with a slightly other comparison of texts: 99 % of their documents are the same.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class Zipfel:
             points, held = points.split(self.valid_share, run.rng(0))
         method.fit(points, held, run)
         self.method_ = method
-        self.training_ = {
+        self.training_: dict[str, Any] = {
             "n_points": train.n_points,
             "data": train.name,
             "fingerprint": train.fingerprint(),

@@ -93,7 +93,7 @@ class RowMaker:
             maker.feature_names = maker.vectorizer.feature_names
             return maker
         stored = {name.removeprefix("weighting."): a for name, a in arrays.items() if name.startswith("weighting.")}
-        maker.weighting = Weighting.restore(kind, stored)
+        maker.weighting = Weighting.restore(kind, stored, n_features)
         maker.feature_names = read_names(documents, "features", n_features)
         return maker
 

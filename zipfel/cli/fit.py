@@ -94,7 +94,7 @@ def demo(
 
     start = time.monotonic()
     train, test = datasets.load("debian-tags")
-    say(f"debian-tags: {train.n_points:,} package descriptions, {test.n_points:,} more to test on, {train.n_labels} tags")
+    say(f"debian-tags: {train.n_points:,} package descriptions, {test.n_points:,} to test on, {train.n_labels} tags")
     model = _estimator(method, None, "auto", {}, None, {})
     scores = fit_and_save(model, train, None, test, _run(seed, threads, None, "cpu", out, False), out)
     report(model, scores, out, time.monotonic() - start, as_json=False)
@@ -170,7 +170,8 @@ def _estimator(
     from zipfel.methods import make_method
 
     make_method(method, params, preset)  # a wrong parameter is told before a large file is read
-    return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, valid_share=valid_share, **params)
+    own: dict[str, Any] = dict(params)
+    return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, valid_share=valid_share, **own)
 
 
 def _run(seed: int, threads: int | None, time_budget: float | None, device: str, out: Path, resume: bool) -> Run:
