@@ -1,1 +1,6 @@
-""""""
+"""How good a ranking is: `evaluate`, as a whole and per label-frequency bucket; `Propensity` for the rare labels."""
+
+from zipfel.metrics.evaluate import evaluate
+from zipfel.metrics.propensity import Propensity
+
+__all__ = ["Propensity", "evaluate"]
