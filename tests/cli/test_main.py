@@ -1,0 +1,135 @@
+"""The command line as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from zipfel.cli.main import app
+
+ROWS = [
+    {"id": "1", "text": "red bike wheel", "labels": ["bike"]},
+    {"id": "2", "text": "blue boat sail", "labels": ["boat"]},
+    {"id": "3", "text": "red boat paint", "labels": ["boat", "paint"]},
+    {"id": "4", "text": "bike chain oil", "labels": ["bike", "oil"]},
+]
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    path = tmp_path / "train.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def model(train: Path, tmp_path: Path) -> Path:
+    out = tmp_path / "model"
+    done = zipfel("fit", train, "--method", "knn", "--out", out, "--set", "n_neighbors=2")
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def zipfel(*words: object, stdin: str | None = None):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(app, [str(w) for w in words], input=stdin, catch_exceptions=False)
+
+
+def real(*words: object, stdin: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The console script in a process of its own, as errors and exit codes are its business."""
+    command = [sys.executable, "-m", "zipfel", *map(str, words)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=folder, timeout=120)
+
+
+def test_fit_with_test_prints_json(train: Path, tmp_path: Path) -> None:
+    done = zipfel("fit", train, "--method", "knn", "--out", tmp_path / "m", "--test", train, "--json")
+    scores = json.loads(done.stdout.strip().splitlines()[-1])
+    assert scores["P@1"] == 1.0
+    assert {"nDCG@3", "PSP@5", "seconds", "model_mb"} <= scores.keys()
+
+
+def test_evaluate(model: Path, train: Path) -> None:
+    done = zipfel("evaluate", model, train, "--k", "1,2", "--json")
+    scores = json.loads(done.stdout)
+    assert scores["P@1"] == 1.0
+    assert scores["n_points"] == 4
+    assert "P@2" in scores
+    assert (
+        "PSP@1" in zipfel("evaluate", model, train).stdout.replace(" ", "")
+        or "PSP" in zipfel("evaluate", model, train).stdout
+    )
+
+
+def test_predict_from_standard_input(model: Path) -> None:
+    done = real("predict", model, "-", "-k", "1", stdin="a red bike\na blue boat\n")
+    assert done.returncode == 0, done.stderr
+    assert [line.split("\t")[1].split()[0] for line in done.stdout.splitlines()] == ["bike", "boat"]
+
+
+def test_predict_json_lines(model: Path, train: Path) -> None:
+    done = zipfel("predict", model, train, "-k", "9", "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["id"] for row in rows] == ["1", "2", "3", "4"]
+    assert rows[0]["labels"][0] == "bike"
+    assert len(rows[0]["labels"]) == len(rows[0]["scores"]) <= 4
+
+
+def test_info(model: Path) -> None:
+    facts = json.loads(zipfel("info", model, "--json").stdout)
+    assert facts["method"] == "knn"
+    assert facts["n_labels"] == 4
+    assert "fingerprint" in zipfel("info", model).stdout
+
+
+def test_methods() -> None:
+    shown = zipfel("methods").stdout
+    assert all(name in shown for name in ("popular", "knn", "centroid", "n_neighbors"))
+    listed = json.loads(zipfel("methods", "knn", "--json").stdout)
+    assert "n_neighbors" in listed["knn"]["parameters"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fit", "nowhere.jsonl", "--method", "knn"], "nowhere.jsonl"),
+        (["fit", "train.jsonl", "--method", "nn"], "unknown method"),
+        (["fit", "train.jsonl", "--method", "knn", "--set", "n_neigbors=3"], "n_neighbors"),
+        (["fit", "train.jsonl", "--method", "knn", "--set", "n_neighbors=many"], "whole number"),
+        (["fit", "train.jsonl", "--method", "knn", "--set", "n_neighbors"], "KEY=VALUE"),
+        (["fit", "train.jsonl", "--method", "knn", "--out", "."], "choose another name"),
+        (["evaluate", "nothing", "train.jsonl"], "not a model folder"),
+        (["predict", "train.jsonl"], "not a model folder"),
+        (["info", "."], "not a zipfel model"),
+    ],
+)
+def test_errors_are_one_sentence(train: Path, words: list[str], said: str) -> None:
+    done = real(*words, folder=train.parent)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout
+    assert not (train.parent / "model").exists()
+
+
+def test_debug_shows_where_it_happened(train: Path) -> None:
+    assert "Traceback" in real("info", ".", "--debug", folder=train.parent).stderr
+
+
+def test_help_is_light() -> None:
+    """No heavy import for --help: each would cost everyone half a second."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "zipfel", "--help"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0
+    loaded = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if "|" in line}
+    assert not loaded & {"torch", "numba", "numpy", "scipy", "faiss", "sklearn"}
+
+
+def test_version() -> None:
+    from zipfel import __version__
+
+    assert __version__ in zipfel("--version").stdout

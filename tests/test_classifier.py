@@ -1,0 +1,145 @@
+"""The estimator from the outside: texts or matrices in, names out, the same after save and load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from zipfel import Dataset, Zipfel
+from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError
+
+TEXTS = ["red bike wheel", "blue boat sail", "red boat paint", "bike chain oil", "sail and mast of a boat", "oil paint"]
+NAMES = [["bike"], ["boat"], ["boat", "paint"], ["bike", "oil"], ["boat"], ["oil", "paint"]]
+
+
+@pytest.fixture(scope="module")
+def model() -> Zipfel:
+    return Zipfel("knn", n_neighbors=3).fit(TEXTS, NAMES)
+
+
+def test_texts_in_names_out(model: Zipfel) -> None:
+    ranking = model.predict(["a bike", "the mast of my boat", "", "qwertz"], k=2)
+    rows = list(ranking.rows())
+    assert rows[0][0][0] == "bike"
+    assert rows[1][0][0] == "boat"
+    assert ranking.labels.shape == (4, 2)
+
+
+def test_names_ids_and_matrices_give_the_same_model() -> None:
+    X = sp.random(30, 12, 0.4, format="csr", random_state=np.random.default_rng(0), dtype=np.float32)
+    ids = [[i % 3, (i + 1) % 4] for i in range(30)]
+    Y = np.zeros((30, 4))
+    for i, row in enumerate(ids):
+        Y[i, row] = 1
+    by_ids = Zipfel("centroid").fit(X, ids).predict(X, k=2)
+    by_matrix = Zipfel("centroid").fit(X.toarray(), sp.csr_matrix(Y)).predict(X, k=2)
+    by_names = Zipfel("centroid").fit(X, [["abcd"[i] for i in row] for row in ids]).predict(X, k=2)
+    np.testing.assert_array_equal(by_ids.labels, by_matrix.labels)
+    np.testing.assert_array_equal(by_ids.labels, by_names.labels)
+    assert by_names.label_names == ["a", "b", "c", "d"]
+
+
+def test_save_and_load(model: Zipfel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    loaded = Zipfel.load(tmp_path / "m")
+    asked = ["red boat", "oil for a bike chain", ""]
+    before, after = model.predict(asked, k=4), loaded.predict(asked, k=4)
+    np.testing.assert_array_equal(before.labels, after.labels)
+    np.testing.assert_array_equal(before.scores, after.scores)
+    assert loaded.get_params() == model.get_params()
+    assert loaded.evaluate(TEXTS, NAMES) == model.evaluate(TEXTS, NAMES)
+
+
+def test_matrix_models_keep_their_weighting(tmp_path: Path) -> None:
+    X = sp.csr_matrix(np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=np.float32))
+    model = Zipfel("knn", weighting="tfidf").fit(X, [[0], [1], [0]])
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(Zipfel.load(tmp_path / "m").predict(X).scores, model.predict(X).scores)
+
+
+def test_columns_beyond_the_model_are_ignored(model: Zipfel) -> None:
+    X = sp.csr_matrix(np.eye(3, dtype=np.float32))
+    fitted = Zipfel("knn", weighting="l2").fit(X, [[0], [1], [2]])
+    wide = sp.csr_matrix(np.eye(3, 9, dtype=np.float32) * 2)
+    np.testing.assert_array_equal(fitted.predict(wide, k=1).labels, [[0], [1], [2]])
+
+
+def test_true_labels_that_the_model_never_saw_count_as_missed(model: Zipfel) -> None:
+    known = model.evaluate(["red bike wheel"], [["bike"]], ks=(1,))
+    partly = model.evaluate(["red bike wheel"], [["bike", "unicycle"]], ks=(1,))
+    assert known["R@1"] == 1.0
+    assert partly["R@1"] == 0.5
+    assert partly["P@1"] == 1.0
+
+
+def test_scores_as_csr(model: Zipfel) -> None:
+    scores = model.predict_scores(TEXTS)
+    assert scores.shape == (6, 4)
+    top = model.predict(TEXTS, k=1)
+    np.testing.assert_array_equal(np.asarray(scores.argmax(axis=1)).ravel(), top.labels[:, 0])
+
+
+def test_unfitted_and_wrong_use_is_told() -> None:
+    with pytest.raises(NotFittedError, match="call fit"):
+        Zipfel().predict(["a"])
+    with pytest.raises(ParameterError, match="did you mean 'knn'"):
+        Zipfel("kn").fit(TEXTS, NAMES)
+    with pytest.raises(ParameterError, match="n_neighbors"):
+        Zipfel("knn", n_neigbors=3).fit(TEXTS, NAMES)
+    with pytest.raises(ParameterError, match="weighting"):
+        Zipfel("knn", weighting="bm25").fit(np.eye(2), [[0], [1]])
+    with pytest.raises(DataError, match="no row has a label"):
+        Zipfel("knn").fit(TEXTS[:2], [[], []])
+    fitted = Zipfel("centroid").fit(np.eye(2), [[0], [1]])
+    with pytest.raises(DataError, match="not texts"):
+        fitted.predict(["a text"])
+    with pytest.raises(ParameterError, match="at least 1"):
+        fitted.predict(np.eye(2), k=0)
+
+
+def test_texts_model_refuses_matrices(model: Zipfel) -> None:
+    with pytest.raises(DataError, match="trained on texts"):
+        model.predict(np.eye(2))
+
+
+def test_set_params_names_the_nearest_parameter() -> None:
+    with pytest.raises(ParameterError, match="n_neighbors"):
+        Zipfel("knn").set_params(n_neighbours=3)
+
+
+def test_the_same_seed_gives_the_same_model_and_the_data_is_left_alone() -> None:
+    X = sp.random(50, 20, 0.3, format="csr", random_state=np.random.default_rng(0), dtype=np.float32)
+    Y = sp.random(50, 9, 0.3, format="csr", random_state=np.random.default_rng(1), dtype=np.float32)
+    X_before, Y_before = X.copy(), Y.copy()
+    first, second = (Zipfel("knn", seed=3).fit(X, Y).predict(X).scores for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert (X != X_before).nnz == 0
+    assert (Y != Y_before).nnz == 0
+
+
+def test_crafted_state_with_a_right_checksum_is_refused(tmp_path: Path) -> None:
+    """Indices out of range would let a kernel read foreign memory."""
+    from zipfel.persistence import ModelFiles, load_model, save_model
+
+    model = Zipfel("knn").fit(np.eye(3), [[0], [1], [2]])
+    model.save(tmp_path / "m")
+    files = load_model(tmp_path / "m")
+    names = [name for name in files.arrays if name.endswith("indices")]
+    assert names
+    for name in names:
+        arrays = {**files.arrays, name: files.arrays[name] + 1_000_000}
+        config = {k: v for k, v in files.config.items() if k != "files"}
+        save_model(tmp_path / "crafted", ModelFiles(config, arrays, files.documents))
+        with pytest.raises(ModelFileError):
+            Zipfel.load(tmp_path / "crafted")
+
+
+def test_a_dataset_is_enough(tmp_path: Path) -> None:
+    data = Dataset(
+        Y=sp.csr_matrix(np.eye(3, dtype=np.float32)), texts=["a dog", "big cats", "old cows"], label_names=list("dcw")
+    )
+    model = Zipfel("knn").fit(data)
+    assert model.evaluate(data, ks=(1,))["P@1"] == 1.0

@@ -1,0 +1,116 @@
+"""The model folder under attack: truncated, altered, newer, or something else altogether."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zipfel.errors import ModelFileError
+from zipfel.persistence import ModelFiles, folder_size, load_model, read_config, save_model
+
+FILES = ModelFiles(
+    config={"method": "knn", "params": {"n_neighbors": 3}},
+    arrays={"a": np.arange(6, dtype=np.float32).reshape(2, 3), "empty": np.zeros(0, dtype=np.int64)},
+    documents={"labels": ["ä", "b\nc"]},
+)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save_model(tmp_path / "model", FILES)
+    return tmp_path / "model"
+
+
+def test_what_was_saved_is_loaded(model: Path) -> None:
+    loaded = load_model(model)
+    assert loaded.config["params"] == {"n_neighbors": 3}
+    assert loaded.documents["labels"] == ["ä", "b\nc"]
+    np.testing.assert_array_equal(loaded.arrays["a"], FILES.arrays["a"])
+    assert loaded.arrays["empty"].shape == (0,)
+    assert folder_size(model) == sum(f.stat().st_size for f in model.iterdir())
+
+
+def test_saving_leaves_nothing_beside_the_model(model: Path) -> None:
+    save_model(model, FILES)
+    assert [p.name for p in model.parent.iterdir()] == ["model"]
+
+
+def test_a_failed_save_leaves_the_old_model(model: Path) -> None:
+    with pytest.raises(TypeError):
+        save_model(model, ModelFiles(config={"method": object()}))
+    assert load_model(model).config["method"] == "knn"
+    assert [p.name for p in model.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("name", ["config.json", "tensors.safetensors", "labels.json"])
+@pytest.mark.parametrize("damage", ["truncate", "flip", "append", "remove"])
+def test_damage_to_any_file_is_noticed(model: Path, name: str, damage: str) -> None:
+    file = model / name
+    content = bytearray(file.read_bytes())
+    if damage == "remove":
+        file.unlink()
+    else:
+        if damage == "truncate":
+            del content[len(content) // 2 :]
+        elif damage == "flip":
+            content[len(content) // 2] ^= 1
+        else:
+            content += b" 7"
+        file.write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"config\.json" if name == "config.json" else name):
+        load_model(model)
+
+
+def rewrite(model: Path, **changes: object) -> None:
+    """An attacker's or a newer library's config.json, with a right checksum."""
+    from zipfel.persistence import _digest_json
+
+    config = json.loads((model / "config.json").read_text())
+    del config["checksum"]
+    config.update(changes)
+    config["checksum"] = _digest_json(config)
+    (model / "config.json").write_text(json.dumps(config))
+
+
+def test_a_newer_format_says_so(model: Path) -> None:
+    rewrite(model, format_version=99)
+    with pytest.raises(ModelFileError, match="upgrade"):
+        load_model(model)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"../../etc/passwd": {"bytes": 1, "sha256": ""}},
+        {"tensors.safetensors": 5},
+        {"tensors.safetensors": {"bytes": "1"}},
+        [],
+    ],
+)
+def test_a_crafted_listing_is_refused(model: Path, files: object) -> None:
+    rewrite(model, files=files)
+    with pytest.raises(ModelFileError):
+        load_model(model)
+
+
+def test_not_a_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="no such folder"):
+        read_config(tmp_path / "nothing")
+    with pytest.raises(ModelFileError, match=r"no config\.json"):
+        read_config(tmp_path)
+    (tmp_path / "config.json").write_text('{"architectures": ["BertModel"]}')
+    with pytest.raises(ModelFileError, match="not a zipfel model"):
+        read_config(tmp_path)
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ModelFileError, match="not JSON"):
+        read_config(tmp_path)
+
+
+def test_a_folder_with_other_things_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(ModelFileError, match="something else"):
+        save_model(tmp_path, FILES)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
