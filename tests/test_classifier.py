@@ -116,8 +116,8 @@ def test_the_same_seed_gives_the_same_model_and_the_data_is_left_alone() -> None
     X_before, Y_before = X.copy(), Y.copy()
     first, second = (Zipfel("knn", seed=3).fit(X, Y).predict(X).scores for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    assert (X != X_before).nnz == 0
-    assert (Y != Y_before).nnz == 0
+    assert (X_before != X).nnz == 0
+    assert (Y_before != Y).nnz == 0
 
 
 def test_crafted_state_with_a_right_checksum_is_refused(tmp_path: Path) -> None:

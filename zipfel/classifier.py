@@ -134,6 +134,7 @@ class Zipfel:
         self.rows_ = RowMaker()
         rows = self.rows_.fit_transform(train, run, weighting=self.weighting, vectorizer=self.vectorizer)
         self.n_features_in_ = self.rows_.n_features
+        run.feature_names = self.rows_.feature_names
         points = Points(rows, train.Y)
         held = Points(*self._rows_and_truth(valid)) if valid is not None else None
         if held is None and self.valid_share:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,6 +62,7 @@ class Run:
 
     time_budget: seconds after which training stops well, with the best model so far.
     checkpoint: folder for resumable state; None keeps none. resume: go on from what is there.
+    feature_names: of the columns, where they are known, e.g. to look up word vectors.
     timings: seconds by phase, kept in the model and shown by `zipfel info`.
     """
 
@@ -72,6 +73,7 @@ class Run:
     time_budget: float | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    feature_names: Sequence[str] | None = None
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
