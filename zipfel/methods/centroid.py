@@ -1,0 +1,61 @@
+"""centroid: each label is the mean direction of its training points; documents go to the nearest labels.
+
+mu_l = sum_{i: y_il = 1} x_i, scaled to length 1      `Centroid.fit`, the `width` largest entries of each
+score(l) = cos(x, mu_l)                               one sparse product through inverted lists
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from zipfel import config as declared
+from zipfel.config import param
+from zipfel.index.sparse import unit_csr
+from zipfel.kernels.sparse_topk import sparse_topk
+from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.popular import fill_blank, label_priors
+from zipfel.ranking import Ranking
+from zipfel.run import Run
+
+_BLOCK = 20_000
+"""Labels whose centroids are made at a time: the full sums never stand in memory together."""
+
+
+@dataclass(frozen=True)
+class CentroidConfig(declared.Config):
+    width: int = param(1000, "largest entries of a centroid that are kept", low=1)
+
+
+class Centroid(Method):
+    name = "centroid"
+    title = "the labels whose mean training point is nearest"
+    Config = CentroidConfig
+    config: CentroidConfig
+
+    def fit(self, train: Points, valid: Points | None, run: Run) -> None:  # noqa: ARG002 - nothing to choose
+        with run.timed("centroids"):
+            X, by_label = unit_csr(train.X), train.Y.T.tocsr()  # (n, D), (L, n)
+            parts = [self._centroids(by_label[i : i + _BLOCK] @ X) for i in range(0, train.n_labels, _BLOCK)]
+            self.lists_ = sp.vstack(parts, "csr").T.tocsr()  # (D, L): for each feature the labels that have it
+            self.priors_ = label_priors(train.Y)
+
+    def _centroids(self, sums: sp.csr_matrix) -> sp.csr_matrix:
+        width = self.config.width
+        for row in np.flatnonzero(np.diff(sums.indptr) > width):
+            entries = sums.data[sums.indptr[row] : sums.indptr[row + 1]]
+            entries[np.argpartition(-np.abs(entries), width)[width:]] = 0
+        sums.eliminate_zeros()
+        return unit_csr(sums)
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        return fill_blank(Ranking(*sparse_topk(unit_csr(X), self.lists_, k)), self.priors_)
+
+    def state(self) -> State:
+        return State({**pack_csr("lists", self.lists_), "priors": self.priors_})
+
+    def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        self.lists_ = unpack_csr(state, "lists", (n_features, n_labels))
+        self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)

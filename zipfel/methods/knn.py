@@ -1,0 +1,155 @@
+"""knn: the most similar training points vote with their labels.
+
+    sim_i = cos(x, x_i)                                              `SparseIndex.search`, exact
+    w_i = (sim_i / sim_1)^t for the m nearest                        `sharpened` of log sim
+    score(l) = v_l sum_i w_i y_il / sum_i w_i, v_l = (1 + N_l)^-r    `Knn._vote`; v is scaled to 1 at most
+
+m, the sharpness t and the rarity r are chosen on the validation points, or where there are none by leave-one-out: a
+sample of train is asked for its neighbours, without itself. The validation points join the memory after that.
+What the choices are worth (P@1 on test, TF-IDF rows): 40 plain votes have 59.9 on bibtex and 63.2 on delicious; with
+m and t chosen it is 62.5 and 64.8; with r as well 63.9 on bibtex, while on delicious r = 0 is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel import config as declared
+from zipfel.config import param
+from zipfel.errors import ModelFileError
+from zipfel.index.sparse import SparseIndex
+from zipfel.index.votes import sharpened, vote
+from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.popular import fill_blank, label_priors
+from zipfel.metrics import evaluate
+from zipfel.ranking import Ranking
+from zipfel.run import Run
+
+NEIGHBOURS = (10, 20, 40, 80, 160)
+SHARPNESS = (1.0, 2.0, 4.0, 8.0)
+RARITY = (0.0, 0.1, 0.2, 0.3)
+_ASKED = 2000
+"""Points that choices are made on: more change a choice rarely."""
+_BLOCK = 4096
+"""Rows that are searched at a time, which bounds the memory for neighbours."""
+
+Neighbours = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class KnnConfig(declared.Config):
+    n_neighbors: int | None = param(None, "neighbours that vote; auto: chosen on validation", symbol="m", low=1)
+    sharpness: float | None = param(None, "how much nearer counts more; auto: chosen on validation", symbol="t", low=0)
+    rarity: float | None = param(None, "how much rarer labels count more; auto: chosen", symbol="r", low=0, high=1)
+    precision: str = param("float32", "of the stored rows", choices=("float32", "float16"))
+
+
+class Knn(Method):
+    name = "knn"
+    title = "votes of the most similar training points"
+    Config = KnnConfig
+    config: KnnConfig
+
+    def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        with run.timed("index"):
+            self._remember(train)
+        with run.timed("choice"):
+            self._choose(train, valid, run)
+        if valid is not None:
+            known = valid.Y[:, : train.n_labels]
+            self._remember(Points(sp.vstack([train.X, valid.X], "csr"), sp.vstack([train.Y, known], "csr")))
+
+    def _remember(self, points: Points) -> None:
+        rows = points.X
+        if self.config.precision == "float16":  # rounded here already, so that a saved model answers the same
+            rows = SparseIndex(rows).rows
+            rows.data = rows.data.astype(np.float16).astype(np.float32)
+        self.index_, self.Y_ = SparseIndex(rows), points.Y
+        self.priors_ = label_priors(points.Y)
+
+    def _choose(self, train: Points, valid: Points | None, run: Run) -> None:
+        """The (m, t) and the r that rank best, in turns; what the config sets is not touched."""
+        c = self.config
+        many = (c.n_neighbors,) if c.n_neighbors is not None else NEIGHBOURS
+        sharp = (c.sharpness,) if c.sharpness is not None else SHARPNESS
+        rare = (c.rarity,) if c.rarity is not None else RARITY
+        self.n_neighbors_, self.sharpness_, self.rarity_ = many[0], sharp[0], rare[0]
+        if len(many) == len(sharp) == len(rare) == 1:
+            return
+        truth, found = self._asked(train, valid, max(many), run)
+        for step in ("votes", "rarity", "votes"):
+            here = (self.rarity_,) if step == "votes" else rare
+            wide = many if step == "votes" else (self.n_neighbors_,)
+            self._best(truth, found, wide, sharp if step == "votes" else (self.sharpness_,), here)
+
+    def _asked(self, train: Points, valid: Points | None, m: int, run: Run) -> tuple[sp.csr_matrix, Neighbours]:
+        """Rows with known answers and their neighbours: of validation, or of train without themselves."""
+        source = train if valid is None else valid
+        rows = np.sort(run.rng(0).permutation(source.n_points)[:_ASKED])
+        asked = source.take(rows)
+        if valid is not None:
+            return asked.Y, self.index_.search(asked.X, m)
+        ids, cosines = self.index_.search(asked.X, m + 1)
+        others = ids != rows[:, None]
+        others[others.all(axis=1), -1] = False  # not among its own neighbours: it is empty, or one of many alike
+        return asked.Y, (ids[others].reshape(-1, m), cosines[others].reshape(-1, m))
+
+    def _best(
+        self,
+        truth: sp.csr_matrix,
+        found: Neighbours,
+        many: Sequence[int],
+        sharp: Sequence[float],
+        rare: Sequence[float],
+    ) -> None:
+        """Sets the choice with the highest nDCG@5, the first of equals."""
+        best = -1.0
+        for r in rare:
+            ballots = self._ballots(r)
+            for m in many:
+                for t in sharp:
+                    ranking = self._vote(found, ballots, m, t, 5)
+                    quality = evaluate(ranking, truth, ks=(5,))["nDCG@5"]
+                    if quality > best:
+                        best, self.n_neighbors_, self.sharpness_, self.rarity_ = quality, m, t, r
+
+    def _ballots(self, rarity: float) -> sp.csr_matrix:
+        """(n_points, n_labels): Y with v_l for its ones."""
+        counts = self.priors_ * self.Y_.shape[0]
+        weights = ((1 + counts) / (1 + counts[counts > 0].min(initial=np.inf))) ** -rarity if counts.any() else counts
+        data = weights[self.Y_.indices].astype(np.float32)
+        return sp.csr_matrix((data, self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape)
+
+    @staticmethod
+    def _vote(found: Neighbours, ballots: sp.csr_matrix, m: int, t: float, k: int) -> Ranking:
+        ids, cosines = found[0][:, :m], found[1][:, :m]
+        alike = cosines > 0
+        logs = np.where(alike, np.log(np.where(alike, cosines, 1)), -np.inf)
+        return vote(ids, sharpened(logs, t), ballots, k)
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        ballots = self._ballots(self.rarity_)
+        parts = []
+        for start in range(0, max(1, X.shape[0]), _BLOCK):
+            found = self.index_.search(X[start : start + _BLOCK], self.n_neighbors_)
+            parts.append(self._vote(found, ballots, self.n_neighbors_, self.sharpness_, k))
+        return fill_blank(Ranking.concatenate(parts), self.priors_)
+
+    def state(self) -> State:
+        rows = self.index_.rows.astype(self.config.precision)
+        facts = {"n_neighbors": self.n_neighbors_, "sharpness": self.sharpness_, "rarity": self.rarity_}
+        return State({**pack_csr("X", rows), **pack_csr("Y", self.Y_)}, {**facts, "n_points": len(self.index_)})
+
+    def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        try:
+            n_points, self.n_neighbors_ = int(state.facts["n_points"]), int(state.facts["n_neighbors"])
+            self.sharpness_, self.rarity_ = float(state.facts["sharpness"]), float(state.facts["rarity"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the model's facts are damaged: {error}") from None
+        X = unpack_csr(state, "X", (n_points, n_features))
+        self._remember(Points(X, unpack_csr(state, "Y", (n_points, n_labels))))
