@@ -6,68 +6,72 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+# Only `parse_rows` is cached on disk: it holds the two small functions.
+
 OK, BAD, HARD = 0, 1, 2
 
 _NEWLINE, _SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
 _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _NINE, _COLON = 43, 44, 45, 46, 48, 57, 58
-_TOO_BIG = 1 << 40
+_E, _SMALL_E = 69, 101
+_ID_DIGITS, _TOO_BIG = 12, 1 << 40
 _FLOAT32_END = 3.4028235677973366e38  # the first float64 that rounds to an infinite float32
 _EXACT = 1 << 53
 _TENS = np.array([10.0**i for i in range(23)])  # the powers of ten that float64 holds exactly
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def whole(buf: npt.NDArray[np.uint8], pos: int) -> tuple[int, int]:
     """(value, position behind it) of a run of digits; the position stays where there is none."""
-    value = 0
+    value, start = 0, pos
     while _ZERO <= buf[pos] <= _NINE:
-        value = min(value * 10 + (np.int64(buf[pos]) - _ZERO), _TOO_BIG)
+        value = value * 10 + (np.int64(buf[pos]) - _ZERO)
         pos += 1
-    return value, pos
+    return (value if pos - start <= _ID_DIGITS else _TOO_BIG), pos
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def number(buf: npt.NDArray[np.uint8], pos: int) -> tuple[float, int, int]:
     """(value, position behind it, OK | BAD | HARD) of a decimal number, equal to float32(float(text)).
 
-    Up to 15 digits and powers of ten up to 22 one float64 operation is exact (Clinger 1990); with more digits the
-    result is off by less than 4 units, which matters only beside a midpoint of two float32. What is left is HARD
+    With up to 15 digits and a power of ten up to 22 one float64 operation is exact (Clinger 1990); with up to 18 digits
+    the result is off by less than 4 units, which matters only beside a midpoint of two float32. What is left is HARD
     and for Python's own float().
     """
     negative = buf[pos] == _MINUS
-    if negative or buf[pos] == _PLUS:
+    pos += negative or buf[pos] == _PLUS
+    mantissa, exponent, first, point = 0, 0, pos, 0
+    while buf[pos] == _ZERO:
         pos += 1
-    mantissa, digits, exponent, first, point, dropped = 0, 0, 0, pos, 0, False
-    while True:
-        c = np.int64(buf[pos])
-        if _ZERO <= c <= _NINE:
-            if digits < 18:
-                mantissa = mantissa * 10 + (c - _ZERO)
-                digits += mantissa > 0
-                exponent -= point
-            else:
-                dropped = dropped or c != _ZERO
-                exponent += 1 - point
-        elif c == _POINT and point == 0:
-            point = 1
-        else:
-            break
+    start = pos
+    while _ZERO <= buf[pos] <= _NINE:
+        mantissa = mantissa * 10 + (np.int64(buf[pos]) - _ZERO)
         pos += 1
+    digits = pos - start
+    if buf[pos] == _POINT:
+        pos, point = pos + 1, 1
+        exponent = pos
+        while digits == 0 and buf[pos] == _ZERO:
+            pos += 1
+        start = pos
+        while _ZERO <= buf[pos] <= _NINE:
+            mantissa = mantissa * 10 + (np.int64(buf[pos]) - _ZERO)
+            pos += 1
+        digits, exponent = digits + pos - start, exponent - pos
     if pos - first - point == 0:
         return 0.0, pos, BAD
-    if c == 101 or c == 69:  # e, E
+    if buf[pos] == _E or buf[pos] == _SMALL_E:
         down = buf[pos + 1] == _MINUS
         pos += 2 if down or buf[pos + 1] == _PLUS else 1
         power, after = whole(buf, pos)
         if after == pos:
             return 0.0, pos, BAD
         exponent, pos = exponent - power if down else exponent + power, after
-    if mantissa == 0:
+    if digits == 0:
         return 0.0, pos, OK
-    if exponent < -22 or exponent > 22:
+    if digits > 18 or exponent < -22 or exponent > 22:
         return 0.0, pos, HARD
     value = mantissa / _TENS[-exponent] if exponent < 0 else mantissa * _TENS[exponent]
-    if (dropped or mantissa > _EXACT) and np.float32(value * (1 + 5e-16)) != np.float32(value * (1 - 5e-16)):
+    if mantissa > _EXACT and np.float32(value * (1 + 5e-16)) != np.float32(value * (1 - 5e-16)):
         return 0.0, pos, HARD
     return (-value if negative else value), pos, OK if value < _FLOAT32_END else BAD
 
@@ -91,7 +95,7 @@ def parse_rows(
     `buf` ends in a newline, and every loop below stops at one. hard: (position in buf, place in values) pairs.
     headless (svmlight): '#' begins a comment, and empty lines are no rows.
     """
-    pos, end, rows, nf, nl, nh, tidy = 0, len(buf), 0, 0, 0, 0, True
+    pos, end, rows, nf, nl, nh, tidy = np.int64(0), len(buf), 0, 0, 0, 0, True
     while pos < end:
         start, first_f, first_l = pos, nf, nl
         if has_labels and _ZERO <= buf[pos] <= _NINE:

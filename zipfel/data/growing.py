@@ -1,4 +1,4 @@
-"""Arrays and matrices that grow while a file is read, so that its entries never exist twice."""
+"""Arrays and matrices that grow while a file is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 
 class Growing:
-    """An array that grows in place."""
+    """An array to append to. Room that is reserved but not used costs no memory before something is written to it."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
@@ -23,10 +23,16 @@ class Growing:
         values = np.asarray(values)
         size = self._size + len(values)
         if size > len(self._array):
-            # In place: the allocator moves pages, not bytes. A view of it is never handed out before `finish`.
-            self._array.resize(max(size, len(self._array) * 5 // 4), refcheck=False)
+            self.reserve(max(size, len(self._array) * 3 // 2))
         self._array[self._size : size] = values
         self._size = size
+
+    def reserve(self, size: int) -> None:
+        """Makes room for `size` values in all."""
+        if size > len(self._array):
+            larger = np.empty(size, dtype=self._array.dtype)
+            larger[: self._size] = self._array[: self._size]
+            self._array = larger
 
     def trim(self, size: int) -> None:
         self._size = min(size, self._size)
@@ -35,7 +41,7 @@ class Growing:
         """The array, cut to its size; this object is empty afterwards."""
         array, size = self._array, self._size
         self._array, self._size = np.empty(0, dtype=array.dtype), 0
-        array.resize(size, refcheck=False)
+        array.resize(size, refcheck=False)  # gives the unused room back in place; there are no views of it
         return array
 
 
@@ -51,6 +57,11 @@ class GrowingCSR:
         self.lengths.append(lengths)
         self.columns.append(columns)
         self.values.append(values)
+
+    def reserve(self, rows: int, entries: int) -> None:
+        self.lengths.reserve(rows)
+        self.columns.reserve(entries)
+        self.values.reserve(entries)
 
     def finish(self, width: int | None = None) -> sp.csr_matrix:
         """(rows, width) CSR; None makes it as wide as the largest column asks for."""

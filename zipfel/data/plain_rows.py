@@ -62,7 +62,7 @@ def _feature(word: str, layout: Layout) -> tuple[int, float]:
 def _id(word: str, noun: str, bound: int) -> int:
     if not _WHOLE.fullmatch(word):
         raise ValueError(f"the {noun} id must be a whole number from 0, got {_short(word)}")
-    if len(word.lstrip("0")) > 12 or int(word) >= bound:
+    if len(word) > 12 or int(word) >= bound:
         rule = "zipfel takes ids below" if bound == MAX_COLUMNS else "the header allows ids below"
         raise ValueError(f"{noun} id {word[:20]} is out of range: {rule} {bound:,} | ids count from 0")
     return int(word)

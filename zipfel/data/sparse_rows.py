@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,6 +36,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X.lengths)
 
+    def reserve(self, first: _Parsed, blocks: float) -> None:
+        """Room for so many blocks like the first one, and some more."""
+        for matrix, part in ((self.X, first.features), (self.Y, first.labels)):
+            matrix.reserve(int(1.1 * blocks * len(part.lengths)), int(1.1 * blocks * len(part.columns)))
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -60,6 +66,8 @@ def read_rows(stream: Stream, layout: Layout, first_line: int) -> Rows:
         if parsed.fault != NOWHERE:
             raise _located(block, parsed.fault, layout, stream.name, line)
         known = len(rows)
+        if not known and stream.size:
+            rows.reserve(parsed, stream.size / len(block))
         rows.X.append(parsed.features.lengths, parsed.features.columns, parsed.features.values)
         rows.Y.append(parsed.labels.lengths, parsed.labels.columns, parsed.labels.values)
         rows.duplicate_features += parsed.features.duplicates
@@ -87,11 +95,11 @@ def report_on(X: sp.csr_matrix | None, Y: sp.csr_matrix, duplicate_features: int
 
 def _parsed_blocks(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, _Parsed]]:
     """Blocks in the order of the file; while they are parsed, the next ones are read."""
-    threads = get_threads()
+    threads, scratch = get_threads(), _Scratch()
     waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for block in stream.blocks():
-            waiting.append((block, pool.submit(_parse_block, block, layout)))
+            waiting.append((block, pool.submit(_parse_block, block, layout, scratch)))
             if len(waiting) > threads:
                 ready, future = waiting.popleft()
                 yield ready, future.result()
@@ -100,12 +108,24 @@ def _parsed_blocks(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, _Par
             yield ready, future.result()
 
 
-def _parse_block(block: bytes, layout: Layout) -> _Parsed:
-    size = len(block)
-    columns = np.empty(size // 4 + 1, dtype=np.int32)  # an entry takes at least four bytes: "0:1 "
-    values = np.empty(size // 4 + 1, dtype=np.float32)
-    labels = np.empty(size // 2 + 1 if layout.has_labels else 1, dtype=np.int32)
-    hard = np.empty(size // 2 + 2, dtype=np.int64)
+class _Scratch(threading.local):
+    """Arrays that a thread's blocks are parsed into, kept from block to block: fresh memory is slow at first touch."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def sized(self, size: int) -> None:
+        if size > self.size:
+            self.size = size
+            self.columns = np.empty(size // 4 + 1, dtype=np.int32)  # an entry takes at least four bytes: "0:1 "
+            self.values = np.empty(size // 4 + 1, dtype=np.float32)
+            self.labels = np.empty(size // 2 + 1, dtype=np.int32)  # "0,"
+            self.hard = np.empty(size // 2 + 2, dtype=np.int64)
+
+
+def _parse_block(block: bytes, layout: Layout, scratch: _Scratch) -> _Parsed:
+    scratch.sized(len(block))
+    columns, values, labels, hard = scratch.columns, scratch.values, scratch.labels, scratch.hard
     lengths = np.empty((2, block.count(b"\n")), dtype=np.int32)
     n, nf, nl, nh, fault, tidy = parse_rows(
         np.frombuffer(block, dtype=np.uint8),
@@ -127,8 +147,8 @@ def _parse_block(block: bytes, layout: Layout) -> _Parsed:
             break
         values[place] = value
         tidy = tidy and values[place] != 0
-    features = _Part(lengths[0, :n], columns[:nf], values[:nf])
-    owned = _Part(lengths[1, :n], labels[:nl], np.ones(nl, dtype=np.float32))
+    features = _Part(lengths[0, :n], columns[:nf].copy(), values[:nf].copy())
+    owned = _Part(lengths[1, :n], labels[:nl].copy(), np.ones(nl, dtype=np.float32))
     if fault == NOWHERE and not tidy:
         features, owned = _mended(features), _mended(owned)
         if not np.isfinite(features.values).all():

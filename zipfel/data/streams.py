@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ from zipfel.errors import DataError
 
 STDIN = "-"
 HEAD_BYTES = 1 << 16
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
 MAX_LINE_BYTES = 1 << 28
 BOM = b"\xef\xbb\xbf"
 
@@ -39,7 +41,7 @@ def bare_suffix(path: str | Path) -> str:
 
 
 class Stream:
-    """The decompressed bytes of one file; `name` is what errors call it."""
+    """The decompressed bytes of one file; `name` is what errors call it, `size` its bytes where that is known."""
 
     def __init__(self, raw: BinaryIO, name: str, suffix: str = "") -> None:
         self.name = name
@@ -55,6 +57,7 @@ class Stream:
                 path=name,
                 remedy="rename the file or compress it again",
             )
+        self.size = None if magic else _size_of(raw)
         self._swelling = bool(magic)
         self._compressed = counted
         self._source: Callable[[int], bytes] = source.read
@@ -164,6 +167,14 @@ def unreadable(path: str | Path, error: OSError) -> DataError:
     if isinstance(error, IsADirectoryError):
         return DataError("is a folder, not a file", path=path, remedy="name the file in it")
     return DataError(f"cannot be opened: {error.strerror or error}", path=path)
+
+
+def _size_of(raw: BinaryIO) -> int | None:
+    try:
+        status = os.fstat(raw.fileno())
+    except (OSError, AttributeError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _fill(source: Stream | _Counted, size: int) -> bytes:
