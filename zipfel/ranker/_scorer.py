@@ -1,0 +1,59 @@
+"""Scores of given (document, label) pairs from sparse weights, without touching any other label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+
+
+@njit(cache=True, nogil=True)
+def score_pairs(
+    first: int,
+    last: int,
+    x_ptr: Array,
+    x_idx: Array,
+    x_val: Array,
+    labels: Array,
+    w_ptr: Array,
+    w_idx: Array,
+    w_val: Array,
+    bias: Array,
+    dense: Array,
+    out: Array,
+) -> None:
+    """out[i, c] = x_i . w_l + b_l for l = labels[i, c], documents first..last; -inf where labels is -1.
+
+    dense: (n_features,) zeros, left as zeros. A document is spread out in it once, then each label's weights pass over
+    it; where a label has far more weights than the document has words, the words are looked up in the label instead.
+    """
+    for i in range(first, last):
+        a, b = x_ptr[i], x_ptr[i + 1]
+        for j in range(a, b):
+            dense[x_idx[j]] = x_val[j]
+        for c in range(labels.shape[1]):
+            label = labels[i, c]
+            if label < 0:
+                out[i, c] = -np.inf
+                continue
+            total = np.float32(0.0)
+            s, e = w_ptr[label], w_ptr[label + 1]
+            if e - s > 12 * (b - a):
+                row = w_idx[s:e]
+                at = 0
+                for j in range(a, b):
+                    at += np.searchsorted(row[at:], x_idx[j])
+                    if at == len(row):
+                        break
+                    if row[at] == x_idx[j]:
+                        total += x_val[j] * w_val[s + at]
+            else:
+                for j in range(s, e):
+                    total += dense[w_idx[j]] * w_val[j]
+            out[i, c] = total + bias[label]
+        for j in range(a, b):
+            dense[x_idx[j]] = 0.0

@@ -1,0 +1,210 @@
+"""Dual coordinate descent for many small linear problems, each on the few documents that matter to its label.
+
+Hsieh et al., "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), with its shrinking, and
+Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression" (Machine Learning 2011).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+
+
+@njit(cache=True, nogil=True)
+def _next(state: int) -> int:
+    """xorshift64*: a generator of its own for every label, so that threads do not change the result."""
+    x = np.uint64(state)
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    drawn: int = x
+    return drawn
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _dot(w: Array, indices: Array, values: Array) -> float:
+    total = np.float32(0.0)
+    for j in range(len(indices)):
+        total += w[indices[j]] * values[j]
+    dot: float = total
+    return dot
+
+
+@njit(cache=True, nogil=True)
+def _add(w: Array, indices: Array, values: Array, step: float) -> None:
+    for j in range(len(indices)):
+        w[indices[j]] += step * values[j]
+
+
+@njit(cache=True, nogil=True)
+def _logistic_step(alpha: float, margin: float, square: float, cost: float) -> float:
+    """Change of one dual variable of logistic loss: a few Newton steps on its one-dimensional problem in (0, cost)."""
+    z = min(max(alpha, 1e-8 * cost), cost * (1 - 1e-8))
+    for _ in range(5):
+        gradient = margin + square * (z - alpha) + math.log(z / (cost - z))
+        if abs(gradient) < 1e-3:
+            break
+        step = gradient / (square + cost / (z * (cost - z)))
+        z = min(max(z - step, z * 0.1), cost - (cost - z) * 0.1)
+    return z - alpha
+
+
+@njit(cache=True, nogil=True)
+def _solve(
+    w: Array,
+    docs: Array,
+    n_positive: int,
+    alpha: Array,
+    x_ptr: Array,
+    x_idx: Array,
+    x_val: Array,
+    square: Array,
+    costs: Array,
+    logistic: bool,
+    tolerance: float,
+    max_iterations: int,
+    seed: int,
+) -> float:
+    """One label's problem: leaves the weights in `w` (zero before) and the dual variables in `alpha`; returns the bias.
+
+    docs: its documents, the first n_positive of them positive. costs: (2,) C of negatives and of positives.
+    """
+    bias = np.float32(0.0)
+    n = len(docs)
+    for i in range(n):
+        if alpha[i] > 0:
+            step = np.float32(alpha[i] if i < n_positive else -alpha[i])
+            a, b = x_ptr[docs[i]], x_ptr[docs[i] + 1]
+            _add(w, x_idx[a:b], x_val[a:b], step)
+            bias += step
+    order = np.arange(n)
+    active, limit = n, np.inf
+    state = np.uint64(seed * 2 + 1)
+    for _ in range(max_iterations):
+        largest, smallest = -np.inf, np.inf
+        for t in range(active):
+            state = _next(state)
+            u = t + np.int64(state % np.uint64(active - t))
+            order[t], order[u] = order[u], order[t]
+        t = 0
+        while t < active:
+            i = order[t]
+            doc = docs[i]
+            sign = np.float32(1.0 if i < n_positive else -1.0)
+            cost = costs[1] if i < n_positive else costs[0]
+            a, b = x_ptr[doc], x_ptr[doc + 1]
+            margin = sign * (_dot(w, x_idx[a:b], x_val[a:b]) + bias)
+            if logistic:
+                change = _logistic_step(alpha[i], margin, square[doc], cost)
+                projected = change * square[doc]
+            else:
+                ridge = 0.5 / cost
+                gradient = margin - 1.0 + ridge * alpha[i]
+                projected = gradient
+                if alpha[i] == 0.0:
+                    if gradient > limit:  # far on the right side: leave it out until the end
+                        active -= 1
+                        order[t], order[active] = order[active], order[t]
+                        continue
+                    projected = min(gradient, 0.0)
+                change = max(alpha[i] - gradient / (square[doc] + ridge), 0.0) - alpha[i]
+            largest, smallest = max(largest, projected), min(smallest, projected)
+            if abs(change) > 1e-7:
+                alpha[i] += change
+                _add(w, x_idx[a:b], x_val[a:b], sign * np.float32(change))
+                bias += sign * np.float32(change)
+            t += 1
+        if largest - smallest <= tolerance:
+            if active == n:
+                break
+            active, limit = n, np.inf
+            continue
+        limit = largest if largest > 0 else np.inf
+    found: float = bias
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _take_weights(
+    w: Array, docs: Array, alpha: Array, x_ptr: Array, x_idx: Array, threshold: float, features: Array, weights: Array
+) -> int:
+    """Moves what stands above the threshold in `w` to (features, weights), sorted, and leaves `w` zero.
+
+    Only support vectors can have left a weight; the others may have left rounding dust, which is wiped.
+    """
+    found = 0
+    for i in range(len(docs)):
+        if alpha[i] > 0:
+            for j in range(x_ptr[docs[i]], x_ptr[docs[i] + 1]):
+                value = w[x_idx[j]]
+                w[x_idx[j]] = 0.0
+                if abs(value) > threshold:
+                    features[found] = x_idx[j]
+                    weights[found] = value
+                    found += 1
+    if 16 * len(docs) > len(w):
+        w[:] = 0.0
+    else:
+        for i in range(len(docs)):
+            for j in range(x_ptr[docs[i]], x_ptr[docs[i] + 1]):
+                w[x_idx[j]] = 0.0
+    order = np.argsort(features[:found])
+    features[:found] = features[:found][order]
+    weights[:found] = weights[:found][order]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def solve_labels(
+    first: int,
+    last: int,
+    ptr: Array,
+    docs: Array,
+    n_positive: Array,
+    alpha: Array,
+    x_ptr: Array,
+    x_idx: Array,
+    x_val: Array,
+    square: Array,
+    n_features: int,
+    costs: Array,
+    logistic: bool,
+    tolerance: float,
+    max_iterations: int,
+    threshold: float,
+    seed: int,
+) -> tuple[Array, Array, Array, Array]:
+    """Labels first..last: (weights a label, features, weights, biases), the CSR rows of that block.
+
+    ptr, docs: documents of each label's problem, its n_positive positives first; alpha: their dual variables, in and
+    out. square: |x|^2 + 1 a document (the bias is a feature of value 1).
+    """
+    w = np.zeros(n_features, dtype=np.float32)
+    features, weights = np.empty(n_features, dtype=np.int32), np.empty(n_features, dtype=np.float32)
+    counts, biases = np.zeros(last - first, dtype=np.int64), np.zeros(last - first, dtype=np.float32)
+    all_features, all_weights = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.float32)
+    filled = 0
+    for label in range(first, last):
+        a, b = ptr[label], ptr[label + 1]
+        if n_positive[label] == 0:
+            continue
+        biases[label - first] = _solve(
+            w, docs[a:b], n_positive[label], alpha[a:b], x_ptr, x_idx, x_val, square,
+            costs, logistic, tolerance, max_iterations, seed + label,
+        )  # fmt: skip
+        found = _take_weights(w, docs[a:b], alpha[a:b], x_ptr, x_idx, threshold, features, weights)
+        if filled + found > len(all_features):
+            room = max(2 * len(all_features), filled + found)
+            all_features = np.concatenate((all_features, np.empty(room - len(all_features), dtype=np.int32)))
+            all_weights = np.concatenate((all_weights, np.empty(room - len(all_weights), dtype=np.float32)))
+        all_features[filled : filled + found] = features[:found]
+        all_weights[filled : filled + found] = weights[:found]
+        counts[label - first] = found
+        filled += found
+    return counts, all_features[:filled], all_weights[:filled], biases

@@ -1,0 +1,81 @@
+"""Which documents each label's classifier learns from: its positives, and those that shortlisted it wrongly."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from numba import njit
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Problems:
+    """One small binary problem a label, as lists of documents.
+
+    ptr: (n_labels + 1,) int64; docs[ptr[l] : ptr[l + 1]] are the documents of label l, its n_positive[l] positives
+    first, each run in rising order. dual: (len(docs),) float64, the solver's variables, zero at first; solving again
+    goes on from them.
+    """
+
+    ptr: Array
+    docs: Array
+    n_positive: Array
+    dual: Array
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.n_positive)
+
+    @classmethod
+    def build(cls, Y: sp.csr_matrix, shortlist: Array) -> Problems:
+        """Y: (n, n_labels) labels; shortlist: (n, k) distinct label ids a document, -1 where there are fewer."""
+        n_labels, indptr = int(Y.shape[1]), Y.indptr.astype(np.int64)
+        indices, short = Y.indices.astype(np.int32, copy=False), shortlist.astype(np.int32, copy=False)
+        n_positive = np.bincount(indices, minlength=n_labels).astype(np.int64)
+        n_negative = _count_negatives(indptr, indices, short, n_labels)
+        ptr = np.concatenate([[0], np.cumsum(n_positive + n_negative)])
+        docs = np.empty(ptr[-1], dtype=np.int32)
+        _fill(indptr, indices, short, ptr[:-1].copy(), ptr[:-1] + n_positive, docs)
+        return cls(ptr, docs, n_positive, np.zeros(len(docs)))
+
+    def runs(self, parts: int) -> list[tuple[int, int]]:
+        """Labels cut into at most `parts` runs of about equal numbers of documents."""
+        targets = np.linspace(0, self.ptr[-1], parts + 1)[1:-1]
+        edges = np.unique(np.concatenate([[0], np.searchsorted(self.ptr, targets), [self.n_labels]]))
+        return [(int(a), int(b)) for a, b in itertools.pairwise(edges)]
+
+
+@njit(cache=True, nogil=True)
+def _count_negatives(indptr: Array, indices: Array, shortlist: Array, n_labels: int) -> Array:
+    """(n_labels,) documents that have the label in their shortlist but not among their own."""
+    counts = np.zeros(n_labels, dtype=np.int64)
+    owner = np.full(n_labels, -1, dtype=np.int64)
+    for doc in range(len(shortlist)):
+        for j in range(indptr[doc], indptr[doc + 1]):
+            owner[indices[j]] = doc
+        for label in shortlist[doc]:
+            if label >= 0 and owner[label] != doc:
+                counts[label] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _fill(indptr: Array, indices: Array, shortlist: Array, positive: Array, negative: Array, docs: Array) -> None:
+    """Writes each document into its labels' lists; positive, negative: next free place of each label."""
+    owner = np.full(len(positive), -1, dtype=np.int64)
+    for doc in range(len(shortlist)):
+        for j in range(indptr[doc], indptr[doc + 1]):
+            label = indices[j]
+            owner[label] = doc
+            docs[positive[label]] = doc
+            positive[label] += 1
+        for label in shortlist[doc]:
+            if label >= 0 and owner[label] != doc:
+                docs[negative[label]] = doc
+                negative[label] += 1

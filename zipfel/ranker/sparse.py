@@ -1,0 +1,151 @@
+"""One sparse linear classifier a label, learnt on shortlisted negatives; scores (document, shortlist) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.config import Config, param
+from zipfel.errors import ModelFileError
+from zipfel.ranker._scorer import score_pairs
+from zipfel.ranker._solver import solve_labels
+from zipfel.ranker.problems import Problems
+from zipfel.threads import get_threads, over_blocks
+
+Array = npt.NDArray[Any]
+
+_RUNS_A_THREAD = 8
+"""Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
+
+
+@dataclass(frozen=True)
+class RankerConfig(Config):
+    """Parameters of the sparse ranker; LIBLINEAR's names where it has them."""
+
+    loss: str = param("squared_hinge", "loss of each classifier", choices=("squared_hinge", "logistic"))
+    cost: float = param(0.5, "weight of the loss against the squared length of the weights", symbol="C", low=1e-6)
+    positive_cost: float = param(1.0, "how many times as much a positive counts as a negative", low=1e-3)
+    tolerance: float = param(0.1, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
+    iterations: int = param(20, "passes over a problem at most", low=1)
+    threshold: float = param(0.03, "weights up to this are dropped", low=0)
+    precision: str = param("int8", "how weights are kept", choices=("float32", "float16", "int8"))
+
+
+class SparseRanker:
+    """w_l and b_l for every label l, each learnt only on `Problems`: L2-regularised, by dual coordinate descent.
+
+    After `fit`: weights_ (n_labels, n_features) CSR, bias_ (n_labels,), both already rounded to `precision`, so that
+    a saved ranker answers the same. A label without positives scores -1 (squared hinge) or its like, a plain no.
+    """
+
+    def __init__(self, config: RankerConfig | None = None) -> None:
+        self.config = config or RankerConfig()
+
+    def fit(self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0) -> SparseRanker:
+        """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads."""
+        rows, c = _arrays(X), self.config
+        square = 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        costs = np.array([c.cost, c.cost * c.positive_cost])
+
+        def solve(run: tuple[int, int]) -> tuple[Array, ...]:
+            found: tuple[Array, ...] = solve_labels(
+                *run, problems.ptr, problems.docs, problems.n_positive, problems.dual, *rows, square, int(X.shape[1]),
+                costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold, seed,
+            )  # fmt: skip
+            return found
+
+        runs = problems.runs(_RUNS_A_THREAD * get_threads())
+        with ThreadPoolExecutor(get_threads()) as pool:
+            solved = list(pool.map(solve, runs))
+        counts, features, weights, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)
+        self._keep(indptr, features, *_rounded(weights, indptr, c.precision), X.shape[1])
+        return self
+
+    def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
+        """stored: weights in their saved form; scale: (n_labels,) what an int8 step of each label is worth."""
+        self._stored, self._scale = stored, scale
+        data = stored.astype(np.float32)
+        if stored.dtype == np.int8:
+            data *= np.repeat(scale, np.diff(indptr))
+        self.weights_ = sp.csr_matrix((data, features, indptr), shape=(len(indptr) - 1, n_features))
+        self._arrays = indptr, features, data
+
+    def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
+        """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
+        out = np.empty(labels.shape, dtype=np.float32)
+        rows, ids = _arrays(X), labels.astype(np.int64, copy=False)
+
+        def work(start: int, stop: int) -> None:
+            dense = np.zeros(X.shape[1], dtype=np.float32)
+            score_pairs(start, stop, *rows, ids, *self._arrays, self.bias_, dense, out)
+
+        over_blocks(work, X.shape[0])
+        return out
+
+    def state(self) -> dict[str, Array]:
+        """Arrays for a model file; small feature ids take two bytes."""
+        indptr, features, _ = self._arrays
+        narrow = np.uint16 if self.weights_.shape[1] <= np.iinfo(np.uint16).max else np.int32
+        return {
+            "indptr": indptr,
+            "features": features.astype(narrow),
+            "weights": self._stored,
+            "scale": self._scale,
+            "bias": self.bias_,
+        }
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, Array], n_features: int, n_labels: int, config: RankerConfig | None = None
+    ) -> SparseRanker:
+        """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
+        lacking = {"indptr", "features", "weights", "scale", "bias"} - set(arrays)
+        if lacking:
+            raise ModelFileError(f"the ranker in the model lacks {', '.join(sorted(lacking))}")
+        indptr, features = arrays["indptr"].astype(np.int64), arrays["features"].astype(np.int32)
+        weights, scale, bias = arrays["weights"], arrays["scale"], arrays["bias"].astype(np.float32)
+        sound = (
+            indptr.shape == (n_labels + 1,)
+            and bias.shape == (n_labels,)
+            and scale.shape == (n_labels,)
+            and features.shape == weights.shape == (int(indptr[-1]),)
+            and int(indptr[0]) == 0
+            and bool((np.diff(indptr) >= 0).all())
+            and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
+            and all(bool(np.isfinite(a).all()) for a in (weights, scale, bias))
+        )
+        if not sound:
+            raise ModelFileError("the ranker in the model is damaged: its arrays do not fit each other")
+        ranker = cls(config)
+        ranker.bias_ = bias
+        ranker._keep(indptr, features, weights, scale.astype(np.float32), n_features)
+        return ranker
+
+
+def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Array]:
+    """Weights in their saved form, and each label's scale (1 but for int8)."""
+    counts = np.diff(indptr)
+    scale = np.ones(len(counts), dtype=np.float32)
+    if precision != "int8":
+        return weights.astype(precision), scale
+    filled = counts > 0
+    if filled.any():
+        scale[filled] = np.maximum.reduceat(np.abs(weights), indptr[:-1][filled]) / 127
+    return np.rint(weights / np.repeat(scale, counts)).astype(np.int8), scale
+
+
+def _arrays(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
+    """One set of types, so that each kernel is compiled once."""
+    return (
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.data.astype(np.float32, copy=False),
+    )
