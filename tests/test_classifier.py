@@ -60,11 +60,14 @@ def test_matrix_models_keep_their_weighting(tmp_path: Path) -> None:
     np.testing.assert_array_equal(Zipfel.load(tmp_path / "m").predict(X).scores, model.predict(X).scores)
 
 
-def test_columns_beyond_the_model_are_ignored(model: Zipfel) -> None:
+def test_columns_beyond_the_model_are_ignored_in_files_and_refused_in_matrices() -> None:
     X = sp.csr_matrix(np.eye(3, dtype=np.float32))
     fitted = Zipfel("knn", weighting="l2").fit(X, [[0], [1], [2]])
     wide = sp.csr_matrix(np.eye(3, 9, dtype=np.float32) * 2)
-    np.testing.assert_array_equal(fitted.predict(wide, k=1).labels, [[0], [1], [2]])
+    file = Dataset(X=wide, Y=sp.csr_matrix((3, 3)))
+    np.testing.assert_array_equal(fitted.predict(file, k=1).labels, [[0], [1], [2]])
+    with pytest.raises(DataError, match="9 features"):
+        fitted.predict(wide)
 
 
 def test_true_labels_that_the_model_never_saw_count_as_missed(model: Zipfel) -> None:

@@ -62,7 +62,7 @@ def test_a_dataset_brings_its_own_labels() -> None:
     assert as_dataset(data, None) is data
     with pytest.raises(DataError, match="leave Y out"):
         as_dataset(data, [[0]])
-    with pytest.raises(DataError, match="Y is missing"):
+    with pytest.raises(DataError, match="requires y"):
         as_dataset(["a"], None)
     with pytest.raises(DataError, match="rows"):
         as_dataset(["a", "b"], [[0]])

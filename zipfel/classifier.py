@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.inputs import as_dataset, with_columns
-from zipfel.methods import Method, Points, State, make_method, method_class
+from zipfel.methods import Method, Points, State, make_method, method_class, method_names
 from zipfel.metrics import evaluate
 from zipfel.persistence import ModelFiles, load_model, read_names, save_model
 from zipfel.ranking import Ranking
@@ -63,7 +63,7 @@ class Zipfel:
         self.threads = threads
         self.time_budget = time_budget
         self.device = device
-        self.params = params
+        self._params = params
 
     # -- scikit-learn's conventions ------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class Zipfel:
         return [p.name for p in found if p.name != "self" and p.kind is not inspect.Parameter.VAR_KEYWORD]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
-        return {**{name: getattr(self, name) for name in self._own_names()}, **self.params}
+        return {**{name: getattr(self, name) for name in self._own_names()}, **self._params}
 
     def set_params(self: Self, **params: Any) -> Self:
         own = set(self._own_names())
@@ -81,10 +81,10 @@ class Zipfel:
             if name in own:
                 setattr(self, name, value)
             else:
-                self.params = {**self.params, name: value}
-        known = [p.name for p in method_class(self.method).Config.parameters()]
-        for name in self.params:
-            if name not in known:
+                self._params = {**self._params, name: value}
+        if isinstance(self.method, str) and self.method in method_names():
+            known = [p.name for p in method_class(self.method).Config.parameters()]
+            for name in set(self._params) - set(known):
                 raise ParameterError(f"method {self.method!r} has no parameter {name!r}{nearest(name, known)}")
         return self
 
@@ -127,7 +127,7 @@ class Zipfel:
 
     def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:
         start = time.monotonic()
-        method = make_method(self.method, self.params, self.preset)
+        method = make_method(self.method, self._params, self.preset)
         self.label_names_ = list(train.label_names) if train.label_names is not None else None
         self.n_labels_ = train.n_labels
         self.label_counts_ = train.label_counts()
@@ -136,7 +136,11 @@ class Zipfel:
         self.n_features_in_ = self.rows_.n_features
         run.feature_names = self.rows_.feature_names
         points = Points(rows, train.Y)
-        held = Points(*self._rows_and_truth(valid)) if valid is not None else None
+        held = (
+            None
+            if valid is None
+            else Points(self.rows_.transform(valid), with_columns(self._truth(valid), train.n_labels))
+        )
         if held is None and self.valid_share:
             points, held = points.split(self.valid_share, run.rng(0))
         method.fit(points, held, run)
@@ -170,7 +174,8 @@ class Zipfel:
     def evaluate(self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """All metrics of the predictions for X against the true labels; X may be a Dataset."""
         self._check_fitted()
-        rows, truth = self._rows_and_truth(self._test_dataset(X, y))
+        rows = self.rows_.transform(X)
+        truth = self._truth(self._test_dataset(X, y))
         with use_threads(self.threads):
             ranking = self.method_.predict(rows, max(ks))
         n_points = int(self.training_["n_points"])
@@ -188,8 +193,8 @@ class Zipfel:
         )
         return as_dataset(X, y, label_names=names or None)
 
-    def _rows_and_truth(self, data: Dataset) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Rows and true labels in the model's columns; labels that the model does not know stand behind them."""
+    def _truth(self, data: Dataset) -> sp.csr_matrix:
+        """True labels in the model's columns; labels that the model does not know stand behind them."""
         if self.label_names_ is not None and data.label_names is not None:
             if list(data.label_names) != self.label_names_:
                 data = data.relabel(self.label_names_, extend=True)
@@ -197,7 +202,7 @@ class Zipfel:
             raise DataError(
                 f"the data has {data.n_labels} labels, the model {self.n_labels_}, and only one of them has label names"
             )
-        return self.rows_.transform(data), with_columns(data.Y, max(data.n_labels, self.n_labels_))
+        return with_columns(data.Y, max(data.n_labels, self.n_labels_))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "method_"):
@@ -222,7 +227,7 @@ class Zipfel:
             "method": self.method,
             "params": self.method_.config.to_dict(),
             "estimator": {name: getattr(self, name) for name in self._own_names() if name != "method"},
-            "given": dict(self.params),
+            "given": dict(self._params),
             "weighting": self.rows_.weighting.kind,
             "n_features": self.n_features_in_,
             "n_labels": self.n_labels_,
@@ -269,7 +274,8 @@ def _check_trainable(train: Dataset) -> None:
     if train.n_labels == 0 or train.Y.nnz == 0:
         raise DataError("there is nothing to learn from: no row has a label")
     if train.X is not None and train.X.shape[1] == 0:
-        raise DataError("there is nothing to learn from: the data has 0 feature(s)")
+        shape = f"(shape={train.X.shape})"
+        raise DataError(f"there is nothing to learn from: 0 feature(s) {shape} while a minimum of 1 is required.")
 
 
 def _valid_dataset(valid: Dataset | tuple[Any, Any]) -> Dataset:

@@ -22,7 +22,10 @@ def as_dataset(X: Any, Y: Any, *, label_names: LabelNames = None) -> Dataset:
             raise DataError("a Dataset brings its own labels: leave Y out")
         return X
     if Y is None:
-        raise DataError("Y is missing: a 0/1 matrix, or for each document the list of its label names or ids")
+        raise DataError(
+            "fit requires y to be passed, but the target y is None: hand in a 0/1 matrix, or for each document the "
+            "list of its label names or ids"
+        )
     labels, names = as_labels(Y, label_names)
     texts, features = as_features(X)
     return Dataset(Y=labels, X=features, texts=texts, label_names=names)
@@ -72,6 +75,8 @@ def as_csr(X: Any) -> sp.csr_matrix:
 
 def as_labels(Y: Any, label_names: LabelNames = None) -> tuple[sp.csr_matrix, LabelNames]:
     """(CSR of ones, names or None) from a 0/1 matrix or from lists of names or of ids."""
+    if isinstance(Y, np.ndarray) and Y.dtype.kind == "c":
+        raise DataError("Complex data not supported: Y must hold labels")
     if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "bifu":
         Y = sp.csr_matrix(Y)
     if sp.issparse(Y):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +39,16 @@ class Ranking:
     def k(self) -> int:
         return int(self.labels.shape[1])
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_points, self.k
+
     def __len__(self) -> int:
         return self.n_points
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """`np.asarray(ranking)` is its label ids."""
+        return np.array(self.labels, dtype=dtype) if copy else np.asarray(self.labels, dtype=dtype)
 
     def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Ranking:
         return Ranking(self.labels[rows], self.scores[rows], self.label_names)

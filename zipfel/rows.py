@@ -62,7 +62,11 @@ class RowMaker:
         return self.weighting.transform(train.X)
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Rows of a Dataset, a list of texts or a feature matrix; unknown words and columns are ignored."""
+        """Rows of a Dataset, a list of texts or a feature matrix; unknown words are ignored.
+
+        A matrix must have the columns that the model was trained on. A file need not: sparse formats say only as
+        many columns as they use, so columns that the model does not know are ignored, and missing ones are empty.
+        """
         texts, features = (X.texts, X.X) if isinstance(X, Dataset) else as_features(X)
         if self.vectorizer is not None:
             if texts is None:
@@ -70,6 +74,10 @@ class RowMaker:
             return self.vectorizer.transform(texts)
         if features is None:
             raise DataError("this model was trained on a feature matrix: hand in rows of the same features, not texts")
+        if not isinstance(X, Dataset) and features.shape[1] != self.n_features:
+            raise DataError(
+                f"X has {features.shape[1]} features, but Zipfel is expecting {self.n_features} features as input"
+            )
         return self.weighting.transform(with_columns(features, self.n_features))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:

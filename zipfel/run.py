@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -85,6 +85,11 @@ class Run:
         if self.time_budget is None:
             return float("inf")
         return self.time_budget - (time.monotonic() - self.started)
+
+    def part(self, share: float) -> Run:
+        """The same run with a time budget of a share of what is left: for a first phase that leaves room for others."""
+        left = None if self.time_budget is None else share * max(0.0, self.time_left())
+        return replace(self, time_budget=left, started=time.monotonic())
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

@@ -1,0 +1,61 @@
+"""scikit-learn's conventions: clone, Pipeline, GridSearchCV, and the estimator checks that make sense here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from zipfel import Zipfel
+
+TEXTS = ["red bike wheel", "blue boat sail", "red boat paint", "bike chain oil", "sail of a boat", "oil paint"] * 4
+Y = sp.csr_matrix(
+    np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 1, 1]] * 4, dtype=float)
+)
+
+# The checks that can't hold, and why. Everything else of scikit-learn's suite must pass.
+NOT_FOR_US = {
+    "check_estimator_sparse_array": "wants one answer a row; predict returns a Ranking of k labels a row",
+    "check_estimator_sparse_matrix": "wants one answer a row; predict returns a Ranking of k labels a row",
+    "check_estimators_unfitted": "zipfel has a NotFittedError of its own: it does not depend on scikit-learn",
+}
+
+
+def test_clone_keeps_parameters_and_forgets_what_was_learned() -> None:
+    model = Zipfel("knn", n_neighbors=4, seed=3).fit(TEXTS, Y)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "method_")
+
+
+def test_pipeline() -> None:
+    pipe = Pipeline([("words", TfidfVectorizer()), ("tags", Zipfel("knn", weighting="none"))]).fit(TEXTS, Y)
+    assert pipe.predict(["a boat with a sail"]).labels[0, 0] == 1
+    assert pipe.score(TEXTS, Y) > 0.9
+
+
+def test_grid_search_with_precision_at_k() -> None:
+    def p_at_3(model: Zipfel, X: list[str], y: sp.csr_matrix) -> float:
+        return model.evaluate(X, y, ks=(3,))["P@3"]
+
+    search = GridSearchCV(Zipfel("knn"), {"n_neighbors": [1, 3]}, scoring=p_at_3, cv=2).fit(TEXTS, Y)
+    assert search.best_params_["n_neighbors"] in (1, 3)
+    assert search.best_score_ > 0.3
+
+
+def checks() -> list[object]:
+    return list(estimator_checks_generator(Zipfel("centroid")))
+
+
+@pytest.mark.parametrize("check", [pytest.param(c, id=getattr(c[1], "func", c[1]).__name__) for c in checks()])
+def test_scikit_learns_own_checks(check) -> None:  # type: ignore[no-untyped-def]
+    estimator, run = check
+    name = getattr(run, "func", run).__name__
+    if name in NOT_FOR_US:
+        pytest.skip(NOT_FOR_US[name])
+    run(estimator)
