@@ -7,7 +7,7 @@ import sys
 import typer
 
 from zipfel import __version__
-from zipfel.cli import data, fit, inspect, predict
+from zipfel.cli import bench, data, fit, inspect, predict
 from zipfel.cli.console import run_guarded
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command("predict")(predict.predict)
 app.command("info")(inspect.info)
 app.command("methods")(inspect.methods)
 app.command("demo")(fit.demo)
+app.command("bench")(bench.bench)
 app.add_typer(data.app, name="data")
 
 
