@@ -135,8 +135,8 @@ def parse_rows(
                 nf += 1
             pos = behind
         pos += 1
-        empty = buf[start] == _NEWLINE or buf[start] == _RETURN or buf[start] == _HASH
-        if headless and empty:
+        length = pos - start - 1
+        if headless and (length == 0 or buf[start] == _HASH or (length == 1 and buf[start] == _RETURN)):
             continue
         row_features[rows], row_labels[rows] = nf - first_f, nl - first_l
         rows += 1

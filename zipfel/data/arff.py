@@ -15,7 +15,7 @@ from pathlib import Path
 from zipfel.data.arff_labels import label_names_of
 from zipfel.data.dataset import Dataset
 from zipfel.data.growing import GrowingCSR
-from zipfel.data.plain_rows import MAX_COLUMNS, parse_number
+from zipfel.data.plain_rows import MAX_COLUMNS, MAX_FLOAT32, parse_number
 from zipfel.data.sparse_rows import report_on
 from zipfel.data.streams import Stream
 from zipfel.errors import DataError
@@ -60,20 +60,27 @@ def read_arff(stream: Stream, labels: str | Path | None, *, need_labels: bool) -
         if not line or line.startswith("%"):
             continue
         try:
-            row = _row(line, attributes)
+            sums = _sums(_row(line, attributes), attributes)
         except ValueError as error:
             message, _, remedy = str(error).partition(" | ")
             raise DataError(message, path=stream.name, line=number, remedy=remedy) from None
         for is_label, matrix in ((False, X), (True, Y)):
-            entries: dict[int, float] = {}
-            for i, value in row:
-                place = places[i]
-                if place.is_label == is_label:
-                    duplicates[is_label] += place.column in entries
-                    entries[place.column] = entries.get(place.column, 0.0) + value
-            kept = sorted(column for column, value in entries.items() if value)
-            matrix.append([len(kept)], kept, [1.0 if is_label else entries[column] for column in kept])
+            own = [(places[i].column, total, n) for i, (total, n) in sums.items() if places[i].is_label == is_label]
+            kept = sorted((column, 1.0 if is_label else total) for column, total, _ in own if total)
+            matrix.append([len(kept)], [column for column, _ in kept], [value for _, value in kept])
+            duplicates[is_label] += sum(n for _, _, n in own) - len(own)
     return _dataset(X, Y, attributes, places, (duplicates[0], duplicates[1]), stream.name)
+
+
+def _sums(row: list[tuple[int, float]], attributes: list[Attribute]) -> dict[int, tuple[float, int]]:
+    """For each attribute of a row its values' sum and their number."""
+    sums: dict[int, tuple[float, int]] = {}
+    for i, value in row:
+        total, n = sums.get(i, (0.0, 0))
+        sums[i] = total + value, n + 1
+        if abs(total + value) >= MAX_FLOAT32:
+            raise ValueError(f"the values of {attributes[i].name[:40]!r} add up to more than a float32 can hold")
+    return sums
 
 
 def _places(names: list[str], label_names: set[str]) -> list[Place]:

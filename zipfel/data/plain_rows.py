@@ -33,7 +33,7 @@ def parse_line(line: str, layout: Layout) -> tuple[list[int], dict[int, float]] 
 
     Raises ValueError("what is wrong | what to do").
     """
-    if layout.headless and line[:1] in ("", "\r", "#"):
+    if layout.headless and (line in ("", "\r") or line.startswith("#")):
         return None
     if layout.headless:
         line = line.partition("#")[0]
