@@ -46,7 +46,7 @@ class Ranking:
     def __len__(self) -> int:
         return self.n_points
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """`np.asarray(ranking)` is its label ids."""
         return np.array(self.labels, dtype=dtype) if copy else np.asarray(self.labels, dtype=dtype)
 
