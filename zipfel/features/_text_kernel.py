@@ -1,7 +1,8 @@
 """Text to counted word ids, and counts to weighted rows: the loops that see every byte. Plain twins are in the tests.
 
 Hashes only say where to look: words are compared letter by letter and n-grams id by id, so that texts made to collide
-cost time but never change a count; and nobody can make such texts, because the hash has a secret drawn by each process.
+could cost time but never change a count; and such texts are hard to make, as each process hashes with its own secret.
+Numbers are made np.int64 where numba would otherwise compile a function once more for another type.
 """
 
 from __future__ import annotations
@@ -39,84 +40,121 @@ class Rows(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _mixed(code: int) -> int:
-    """Spreads what the high bits know to the low ones, which choose the slot."""
-    code = (code ^ (code >> 32)) * _GOLDEN
-    return code ^ (code >> 29)
+def _find(
+    slots: Array, entries: Array, arena: Array, code: int, parent: int, last: int, text: Array, start: int
+) -> int:
+    """The id of a word, whose letters are text[start : start + last], or of an n-gram.
 
-
-@njit(cache=True, nogil=True)
-def _find(table: Table, code: int, parent: int, last: int, text: Array, start: int) -> int:
-    """The id of the entry, or -1 - the slot where it belongs; a word's letters are text[start : start + last]."""
-    mask = len(table.slots) - 1
-    slot = code & mask
-    while table.slots[slot] >= 0:
-        entry = np.int64(table.slots[slot])
-        found = table.entries[entry]
-        if found[CODE] == code and found[PARENT] == parent and found[LAST] == last:
-            same = 0 if parent < 0 else last
-            while same < last and table.arena[found[START] + same] == text[start + same]:
+    Where there is none: -1 - the slot where it belongs.
+    """
+    mask = len(slots) - 1
+    mixed = (code ^ (code >> 32)) * _GOLDEN  # so that the low bits, which choose the slot, hear from the high ones
+    slot = (mixed ^ (mixed >> 29)) & mask
+    entry = np.int64(slots[slot])
+    while entry >= 0:
+        if entries[entry, CODE] == code and entries[entry, PARENT] == parent and entries[entry, LAST] == last:
+            at = entries[entry, START]
+            same = np.int64(0) if parent < 0 else last
+            while same < last and arena[at + same] == text[start + same]:
                 same += 1
             if same == last:
-                return entry
+                return int(entry)
         slot = (slot + 1) & mask
-    return -1 - slot
+        entry = np.int64(slots[slot])
+    return int(-1 - slot)
 
 
 @njit(cache=True, nogil=True)
-def _insert(table: Table, place: int, code: int, parent: int, last: int, text: Array, start: int) -> int:
-    """A new entry at `place`, as `_find` gave it; there must be room."""
-    entry, used = table.size[0], table.size[1]
-    table.slots[-1 - place] = entry
-    table.entries[entry] = 0
-    table.entries[entry, CODE] = code
-    table.entries[entry, PARENT] = parent
-    table.entries[entry, LAST] = last
-    table.entries[entry, START] = used
+def _insert(
+    slots: Array,
+    entries: Array,
+    arena: Array,
+    size: Array,
+    place: int,
+    code: int,
+    parent: int,
+    last: int,
+    text: Array,
+    start: int,
+) -> int:
+    """A new id, at the place that `_find` gave; there must be room."""
+    entry, at = size[0], size[1]
+    size[0] = entry + 1
+    slots[-1 - place] = entry
+    entries[entry, CODE] = code
+    entries[entry, PARENT] = parent
+    entries[entry, LAST] = last
+    entries[entry, START] = at
+    entries[entry, POINTS] = 0
+    entries[entry, OCCURRENCES] = 0
     if parent < 0:
         for i in range(last):
-            table.arena[used + i] = text[start + i]
-        table.size[1] = used + last
-    table.size[0] = entry + 1
-    return entry
+            arena[at + i] = text[start + i]
+        size[1] = at + last
+    return int(entry)
 
 
 @njit(cache=True, nogil=True)
-def _code_point(data: Array, i: int) -> tuple[int, int]:
-    """The code point that starts at data[i], which is above 127, and where the next one starts; data is sound UTF-8."""
-    point = np.int64(data[i])
-    if point < 0xE0:
-        return (point & 0x1F) << 6 | (data[i + 1] & 0x3F), i + 2
-    if point < 0xF0:
-        return (point & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), i + 3
-    high = (point & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
-    return high | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F), i + 4
-
-
-@njit(cache=True, nogil=True)
-def _add(table: Table, rows: Rows, entry: int, begin: int, nnz: int, where: Array, grow: bool) -> int:
-    """Counts one occurrence in the row that starts at `begin`; returns the new nnz."""
-    at = where[entry]
-    if begin <= at < nnz and rows.ids[at] == entry:
-        rows.counts[at] += 1
-    else:
-        where[entry] = nnz
-        rows.ids[nnz] = entry
-        rows.counts[nnz] = 1
-        nnz += 1
-        if grow:
-            table.entries[entry, POINTS] += 1
-    if grow:
-        table.entries[entry, OCCURRENCES] += 1
-    return nnz
-
-
-@njit(cache=True, nogil=True)
-def count_words(
+def find_words(
     data: Array,
     ends: Array,
     row: int,
     fold: Array,
+    secret: Array,
+    grow: bool,
+    table: Table,
+    token: Array,
+    bounds: Array,
+    words: Array,
+) -> int:
+    """The ids of the words of documents `row`, `row` + 1, ...; returns the first document that was not read.
+
+    data: documents in UTF-8, each with a separator behind it; ends[i] is just behind that of document i.
+    fold: code point -> lower-case code point, or 0 where it is no part of a word.
+    grow: new words get ids, and reading stops at a document for which the table might be too small;
+          otherwise they are -1.
+    token: int32 space for the longest word. bounds, words: (n + 1,) and the ids of all words in order.
+    """
+    slots, entries, arena, size = table
+    seed, multiplier = secret[0], secret[1]
+    n = bounds[row]
+    while row < len(ends):
+        i, stop = ends[row - 1] if row > 0 else np.int64(0), ends[row]
+        if grow and (size[0] + (stop - i) // 3 > len(entries) or size[1] + stop - i > len(arena)):
+            break
+        length, code = np.int64(0), seed
+        while i < stop:
+            point = np.int64(data[i])
+            i += 1
+            if point >= 128:
+                more = 1 if point < 0xE0 else 2 if point < 0xF0 else 3
+                point &= 0x3F >> more
+                for _ in range(more):
+                    point = point << 6 | (data[i] & 0x3F)
+                    i += 1
+            letter = np.int64(fold[point])
+            if letter != 0:
+                token[length] = letter
+                length += 1
+                code = (code ^ letter) * multiplier
+                continue
+            if length >= 2:
+                entry = _find(slots, entries, arena, code, -1, length, token, 0)
+                if entry < 0 and grow:
+                    entry = _insert(slots, entries, arena, size, entry, code, np.int64(-1), length, token, np.int64(0))
+                words[n] = max(entry, -1)
+                n += 1
+            length, code = np.int64(0), seed
+        row += 1
+        bounds[row] = n
+    return row
+
+
+@njit(cache=True, nogil=True)
+def count_terms(
+    bounds: Array,
+    words: Array,
+    row: int,
     secret: Array,
     grow: bool,
     table: Table,
@@ -126,88 +164,79 @@ def count_words(
 ) -> int:
     """Counts the words and n-grams of documents `row`, `row` + 1, ...; returns the first that was not counted.
 
-    data: documents in UTF-8, each with a separator behind it; ends[i] is just behind that of document i.
-    fold: code point -> lower-case code point, or 0 where it is no part of a word.
-    grow: new words get ids, and counting stops at a document for which the table might be too small;
-          otherwise they are passed over.
+    grow: as in `find_words`, for n-grams; and the table's POINTS and OCCURRENCES are kept.
     where: for each id, where in `ids` it was last written (or anything: a wrong place is recognised).
     grams: (longest n-gram,) space for the n-grams that end with the word before, by length - 1.
     """
-    token = np.empty(len(data), np.int32)
-    nnz = rows.indptr[row]
-    while row < len(ends):
-        i = ends[row - 1] if row > 0 else 0
-        size = ends[row] - i
-        full = table.size[0] + size // 3 * len(grams) > len(table.entries) or table.size[1] + size > len(table.arena)
-        if grow and full:  # two letters and a separator are the shortest word
+    slots, entries, arena, size = table
+    indptr, ids, counts = rows
+    nnz = indptr[row]
+    while row < len(bounds) - 1:
+        if grow and size[0] + (bounds[row + 1] - bounds[row]) * (len(grams) - 1) > len(entries):
             break
-        begin, length, code = nnz, 0, secret[0]
-        grams[:] = -1
-        while i < ends[row]:
-            point = np.int64(data[i])
-            if point < 128:
-                i += 1
-            else:
-                point, i = _code_point(data, i)
-            letter = fold[point]
-            if letter != 0:
-                token[length] = letter
-                length += 1
-                code = (code ^ letter) * secret[1]
-                continue
-            if length >= 2:
-                word = parent = np.int64(-1)
-                for order in range(len(grams)):
-                    if order == 0:
-                        entry = _entry(table, _mixed(code), -1, length, token, grow)
-                        word = entry
-                    elif parent >= 0 and word >= 0:
-                        pair = _mixed(table.entries[parent, CODE] * secret[1] ^ table.entries[word, CODE])
-                        entry = _entry(table, pair, parent, word, token, grow)
-                    else:
-                        entry = -1
-                    parent = grams[order]
-                    grams[order] = entry
-                    if entry >= 0:
-                        nnz = _add(table, rows, entry, begin, nnz, where, grow)
-            length, code = 0, secret[0]
+        begin = nnz
+        for order in range(len(grams)):
+            grams[order] = -1
+        for i in range(bounds[row], bounds[row + 1]):
+            word = np.int64(words[i])
+            entry, parent = word, np.int64(-1)
+            for order in range(len(grams)):
+                if order > 0:
+                    entry = np.int64(-1)
+                    if parent >= 0 and word >= 0:
+                        code = entries[parent, CODE] * secret[1] ^ entries[word, CODE]
+                        entry = _find(slots, entries, arena, code, parent, word, arena, 0)
+                        if entry < 0 and grow:
+                            entry = _insert(slots, entries, arena, size, entry, code, parent, word, arena, np.int64(0))
+                parent, grams[order] = grams[order], max(entry, -1)
+                if entry < 0:
+                    continue
+                at = np.int64(where[entry])
+                if begin <= at < nnz and ids[at] == entry:
+                    counts[at] += 1
+                else:
+                    where[entry] = nnz
+                    ids[nnz] = entry
+                    counts[nnz] = 1
+                    nnz += 1
         row += 1
-        rows.indptr[row] = nnz
+        indptr[row] = nnz
+        if grow:
+            for i in range(begin, nnz):
+                entries[ids[i], POINTS] += 1
+                entries[ids[i], OCCURRENCES] += counts[i]
     return row
-
-
-@njit(cache=True, nogil=True)
-def _entry(table: Table, code: int, parent: int, last: int, text: Array, grow: bool) -> int:
-    """The id of a word or n-gram; where there is none, a new one or -1."""
-    entry = _find(table, code, parent, last, text, 0)
-    if entry < 0:
-        entry = _insert(table, entry, code, parent, last, text, 0) if grow else -1
-    return entry
 
 
 @njit(cache=True, nogil=True)
 def merge_tables(table: Table, into: Table, mapping: Array) -> None:
     """Adds all entries with their counts to another table, which has room; mapping[id] becomes their id there."""
-    for entry in range(table.size[0]):
-        found = table.entries[entry]
-        parent, last = found[PARENT], found[LAST]
+    entries, arena, size = table.entries, table.arena, table.size
+    slots, into_entries, into_arena, into_size = into
+    for entry in range(size[0]):
+        code, parent, last = entries[entry, CODE], entries[entry, PARENT], entries[entry, LAST]
         if parent >= 0:
             parent, last = mapping[parent], mapping[last]
-        target = _find(into, found[CODE], parent, last, table.arena, found[START])
+        start = entries[entry, START]
+        target = _find(slots, into_entries, into_arena, code, parent, last, arena, start)
         if target < 0:
-            target = _insert(into, target, found[CODE], parent, last, table.arena, found[START])
-        into.entries[target, POINTS] += found[POINTS]
-        into.entries[target, OCCURRENCES] += found[OCCURRENCES]
+            target = _insert(slots, into_entries, into_arena, into_size, target, code, parent, last, arena, start)
+        into_entries[target, POINTS] += entries[entry, POINTS]
+        into_entries[target, OCCURRENCES] += entries[entry, OCCURRENCES]
         mapping[entry] = target
 
 
 @njit(cache=True, nogil=True)
-def _sort(one: Array, two: Array, n: int, most: int) -> tuple[Array, Array]:
-    """one[:n] by the number in its high half (at most `most`), a byte at a time; returns (sorted, the other)."""
-    places = np.empty(257, np.int64)
+def _sort(one: Array, two: Array, n: int, most: int) -> None:
+    """one[:n] by the number in its high half (at most `most`), a byte of it at a time.
+
+    two: space, 257 longer than `one`.
+    """
+    places = two[len(one) :]
     shift = 32
     while most >> (shift - 32) > 0:
-        places[:] = 0
+        for i in range(257):
+            places[i] = 0
         for i in range(n):
             places[((one[i] >> shift) & 255) + 1] += 1
         for i in range(256):
@@ -216,41 +245,42 @@ def _sort(one: Array, two: Array, n: int, most: int) -> tuple[Array, Array]:
             digit = (one[i] >> shift) & 255
             two[places[digit]] = one[i]
             places[digit] += 1
-        one, two = two, one
+        for i in range(n):
+            one[i] = two[i]
         shift += 8
-    return one, two
 
 
 @njit(cache=True, nogil=True)
-def weigh_rows(rows: Rows, columns: Array, idf: Array, sublinear: bool, values: Array) -> int:
+def weigh_rows(
+    rows: Rows, columns: Array, idf: Array, sublinear: bool, values: Array, keys: Array, space: Array, weights: Array
+) -> int:
     """Turns counted rows into TF-IDF rows of length 1 with sorted columns; returns how many values there are.
 
     columns: id -> column, or -1 for what is left out. `indptr` and `ids` are overwritten, `values` is filled.
+    keys, weights: int64 and float64 space for the longest row. space: int64, 257 longer.
     """
-    longest = 0
-    for row in range(len(rows.indptr) - 1):
-        longest = max(longest, rows.indptr[row + 1] - rows.indptr[row])
-    one, two = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    weights = np.empty(longest, np.float64)
-    stop = written = 0
-    for row in range(len(rows.indptr) - 1):
-        start, stop = stop, rows.indptr[row + 1]
-        n = 0
+    indptr, ids, counts = rows
+    stop = written = np.int64(0)
+    for row in range(len(indptr) - 1):
+        start, stop = stop, indptr[row + 1]
+        n = np.int64(0)
         for i in range(start, stop):
-            column = np.int64(columns[rows.ids[i]])
+            column = np.int64(columns[ids[i]])
             if column >= 0:
-                one[n] = column << 32 | rows.counts[i]
+                keys[n] = column << 32 | counts[i]
                 n += 1
-        one, two = _sort(one, two, n, len(idf) - 1)
+        _sort(keys, space, n, len(idf) - 1)
         squares = 0.0
         for i in range(n):
-            weight = float(one[i] & 0xFFFFFFFF)
-            weights[i] = (1.0 + np.log(weight) if sublinear else weight) * idf[one[i] >> 32]
+            weight = float(keys[i] & 0xFFFFFFFF)
+            if sublinear:
+                weight = 1.0 + np.log(weight)
+            weights[i] = weight * idf[keys[i] >> 32]
             squares += weights[i] * weights[i]
         scale = 1.0 / np.sqrt(squares) if n > 0 else 0.0
         for i in range(n):
-            rows.ids[written] = one[i] >> 32
+            ids[written] = keys[i] >> 32
             values[written] = weights[i] * scale
             written += 1
-        rows.indptr[row + 1] = written
-    return written
+        indptr[row + 1] = written
+    return int(written)

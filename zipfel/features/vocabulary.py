@@ -91,11 +91,10 @@ def selected(
     if len(ids) == 0:
         limits = f"in at least {min_df} and in at most {max_df:.4g} of the {n_points} texts"
         raise DataError(f"no word is {limits}", remedy="give texts with words of two letters or more, or wider limits")
-    names = table.names(ids)
-    order = np.array(sorted(range(len(names)), key=names.__getitem__))
+    ids = table.in_order(ids)
     if max_features is not None:
-        frequent = np.argsort(-table.occurrences[ids[order]], kind="stable")[:max_features]
-        order = order[np.sort(frequent)]
+        frequent = np.argsort(-table.occurrences[ids], kind="stable")[:max_features]
+        ids = ids[np.sort(frequent)]
     columns = np.full(len(table), -1, dtype=np.int32)
-    columns[ids[order]] = np.arange(len(order), dtype=np.int32)
-    return Vocabulary([names[i] for i in order], table.points[ids[order]].copy(), n_points), columns
+    columns[ids] = np.arange(len(ids), dtype=np.int32)
+    return Vocabulary(table.names(ids), table.points[ids], n_points), columns

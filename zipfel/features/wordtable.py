@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,30 @@ class Counted:
     def weighed(self, columns: Array, idf: Array, sublinear: bool) -> tuple[Array, Array, Array]:
         """(values, columns, indptr) of TF-IDF rows; uses up the counts."""
         values = np.empty(len(self.rows.ids), dtype=np.float32)
-        n = kernel.weigh_rows(self.rows, columns, idf, sublinear, values)
+        longest = int(np.diff(self.rows.indptr).max(initial=0))
+        keys, space, weights = np.empty(longest, np.int64), np.empty(longest + 257, np.int64), np.empty(longest)
+        n = kernel.weigh_rows(self.rows, columns, idf, sublinear, values, keys, space, weights)
         return values[:n], self.rows.ids[:n], self.rows.indptr
+
+
+class _Words(NamedTuple):
+    """Documents as word ids; filled by the kernel."""
+
+    token: Array  # int32, space for one word
+    bounds: Array  # int64 (n + 1,)
+    ids: Array  # int32, -1 for a word without id
+
+    @classmethod
+    def space(cls, data: Array, n_texts: int) -> _Words:
+        """Room for the most that could be in these bytes: a word is two letters and a separator."""
+        bounds = np.zeros(n_texts + 1, dtype=np.int64)
+        return cls(np.empty(len(data), dtype=np.int32), bounds, np.empty(len(data) // 3, dtype=np.int32))
+
+    def rows(self, ngrams: int) -> kernel.Rows:
+        """Room for the counts of these words and their n-grams."""
+        most = int(self.bounds[-1]) * ngrams
+        indptr = np.zeros(len(self.bounds), dtype=np.int64)
+        return kernel.Rows(indptr, np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))
 
 
 class WordTable:
@@ -60,25 +82,33 @@ class WordTable:
     def count(self, texts: Sequence[str]) -> Counted:
         """Counts the texts; new words and n-grams get new ids."""
         data, ends = encoded(texts, self.lowercase)
-        rows = _space(data, len(ends), self.ngrams)
-        row = self._count(data, ends, 0, rows, self._where, grow=True)
-        while row < len(ends):
-            size = int(ends[row] - (ends[row - 1] if row else 0))
-            self._grow(size // 3 * self.ngrams, size)
-            row = self._count(data, ends, row, rows, self._where, grow=True)
+        sizes = np.diff(ends, prepend=0)
+        words = _Words.space(data, len(texts))
+        row = 0
+        while (row := self._find(data, ends, row, words, grow=True)) < len(texts):
+            self._grow(int(sizes[row]) // 3, int(sizes[row]))
+        rows = words.rows(self.ngrams)
+        row = 0
+        while (row := self._count(words, row, rows, self._where, grow=True)) < len(texts):
+            self._grow(int(sizes[row]) // 3 * self.ngrams, 0)
         return Counted(_trimmed(rows), self)
 
     def look_up(self, texts: Sequence[str]) -> Counted:
         """Counts the texts; what has no id is passed over. Changes nothing, so that threads may share the table."""
         data, ends = encoded(texts, self.lowercase)
-        rows = _space(data, len(ends), self.ngrams)
-        self._count(data, ends, 0, rows, np.zeros_like(self._where), grow=False)
+        words = _Words.space(data, len(texts))
+        self._find(data, ends, 0, words, grow=False)
+        rows = words.rows(self.ngrams)
+        self._count(words, 0, rows, np.zeros_like(self._where), grow=False)
         return Counted(_trimmed(rows), self)
 
-    def _count(self, data: Array, ends: Array, row: int, rows: kernel.Rows, where: Array, *, grow: bool) -> int:
-        grams = np.empty(self.ngrams, dtype=np.int64)
+    def _find(self, data: Array, ends: Array, row: int, words: _Words, *, grow: bool) -> int:
         fold = folding(self.lowercase)
-        return int(kernel.count_words(data, ends, row, fold, _SECRET, grow, self._arrays, rows, where, grams))
+        return int(kernel.find_words(data, ends, row, fold, _SECRET, grow, self._arrays, *words))
+
+    def _count(self, words: _Words, row: int, rows: kernel.Rows, where: Array, *, grow: bool) -> int:
+        grams = np.empty(self.ngrams, dtype=np.int64)
+        return int(kernel.count_terms(words.bounds, words.ids, row, _SECRET, grow, self._arrays, rows, where, grams))
 
     def absorb(self, other: WordTable) -> Array:
         """Adds the other's entries and counts; returns, for each id there, the id here."""
@@ -101,19 +131,46 @@ class WordTable:
         self._where = np.zeros(len(self._arrays.entries), dtype=np.int32)
         kernel.merge_tables(arrays, self._arrays, np.empty(int(arrays.size[0]), dtype=np.int64))
 
+    def in_order(self, ids: Array) -> Array:
+        """These ids, sorted by their names.
+
+        It is enough to spell and sort the words: the blank of an n-gram sorts before all that words are made of.
+        """
+        words = self._words(ids)
+        used = np.unique(words[words >= 0])
+        spelled = self._spelled(used)
+        ranks = np.full(len(self) + 1, -1, dtype=np.int64)  # one more, for the place that -1 points to
+        ranks[used[sorted(range(len(used)), key=spelled.__getitem__)]] = np.arange(len(used))
+        return np.asarray(ids[np.lexsort(ranks[words].T[::-1])])
+
     def names(self, ids: Array) -> list[str]:
         """The words and n-grams (words joined by a blank) of these ids."""
-        size, entries = self._arrays.size, self._arrays.entries
-        text = self._arrays.arena[: size[1]].astype("<u4").tobytes().decode("utf-32-le")
-        found = []
-        for parent, last, start in entries[ids][:, [kernel.PARENT, kernel.LAST, kernel.START]].tolist():
-            words: list[str] = []
-            while parent >= 0:
-                word, length = entries[last, [kernel.START, kernel.LAST]].tolist()
-                words.insert(0, text[word : word + length])
-                parent, last, start = entries[parent, [kernel.PARENT, kernel.LAST, kernel.START]].tolist()
-            found.append(" ".join([text[start : start + last], *words]))
-        return found
+        words = self._words(ids)
+        used = np.unique(words[words >= 0])
+        spelled = dict(zip(used.tolist(), self._spelled(used), strict=True))
+        names = [spelled[word] for word in words[:, 0].tolist()]
+        for place in range(1, self.ngrams):
+            more = zip(names, words[:, place].tolist(), strict=True)
+            names = [f"{name} {spelled[word]}" if word >= 0 else name for name, word in more]
+        return names
+
+    def _spelled(self, words: Array) -> list[str]:
+        entries, letters = self._arrays.entries, int(self._arrays.size[1])
+        text = self._arrays.arena[:letters].astype("<u4").tobytes().decode("utf-32-le")
+        starts = entries[words, kernel.START]
+        ends = starts + entries[words, kernel.LAST]
+        return [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+    def _words(self, ids: Array) -> Array:
+        """(n, ngrams): the ids of the words of each, filled up with -1."""
+        entries = self._arrays.entries
+        words = np.full((len(ids), self.ngrams), -1, dtype=np.int64)
+        rest = ids
+        for place in range(self.ngrams - 1, -1, -1):  # the last word first, so that what is not there is in front
+            parents = np.where(rest >= 0, entries[rest, kernel.PARENT], -1)
+            words[:, place] = np.where(parents >= 0, entries[rest, kernel.LAST], rest)
+            rest = parents
+        return np.take_along_axis(words, np.argsort(words < 0, axis=1, kind="stable"), axis=1)
 
 
 def _empty(capacity: int, letters: int) -> kernel.Table:
@@ -124,13 +181,6 @@ def _empty(capacity: int, letters: int) -> kernel.Table:
         arena=np.empty(letters, dtype=np.int32),
         size=np.zeros(2, dtype=np.int64),
     )
-
-
-def _space(data: Array, n_rows: int, ngrams: int) -> kernel.Rows:
-    """Room for the most that could be in these bytes: a word has two letters and a separator."""
-    most = len(data) // 3 * ngrams
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    return kernel.Rows(indptr, np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))
 
 
 def _trimmed(rows: kernel.Rows) -> kernel.Rows:
