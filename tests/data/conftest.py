@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-XML = b'<?xml version="1.0"?><labels xmlns="http://mulan.sourceforge.net/labels"><label name="a"/><label name="b"/></labels>'
+XML = b'<?xml version="1.0"?><labels xmlns="http://mulan.sourceforge.net/labels">'
+XML += b'<label name="a"/><label name="b"/></labels>'
 ARFF = (
     b"% a remark\n@relation m\n@attribute f numeric\n@attribute 'g h' {0,1}\n@attribute a {0,1}\n@attribute b {0,1}\n"
     b"@data\n{0 1.5,3 1}\n0,1,1,1\n{}\n"
@@ -40,7 +41,8 @@ def good_files() -> dict[str, bytes]:
         "rows.svm": b"1,3 0:1 4:2 # remark\n# nothing\n\n 5:1\n2\n",
         "m.arff": ARFF,
         "m.xml": XML,
-        "rows.jsonl": b'{"id": "1", "text": "caf\xc3\xa9", "labels": ["a", "b"]}\n\n{"id": 2, "text": "", "labels": []}\n',
+        "rows.jsonl": b'{"id": "1", "text": "caf\xc3\xa9", "labels": ["a", "b"]}\n\n'
+        b'{"id": 2, "text": "", "labels": []}\n',
         "rows.csv": b'id,text,labels\n1,"one, two",a|b\n2,"three\nlines",\n',
         "rows.tsv": b"text\ttags\none\ta;b\ntwo\tb\n",
         "ft.txt": b"__label__a __label__b one two\nthree\n",

@@ -51,7 +51,7 @@ def test_features_instead_of_text(put) -> None:
 def test_documents_need_no_labels(put) -> None:
     path = put("a.jsonl", '{"text": "x"}\n{"text": "y", "labels": ["a"]}\n')
     assert read_documents(path).texts == ["x", "y"]
-    with pytest.raises(DataError, match='a.jsonl:1: there is no field "labels"'):
+    with pytest.raises(DataError, match=r'a\.jsonl:1: there is no field "labels"'):
         read(path)
 
 

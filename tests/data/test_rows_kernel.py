@@ -30,7 +30,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(NUMBERS)
 @example("16777217")  # half way between two float32
 @example("16777217.0000000000000001")
@@ -63,8 +63,7 @@ def test_few_numbers_are_hard() -> None:
 
 @pytest.mark.parametrize("text", ["", "-", ".", "e5", "1e", "1e+", "nan", "inf", "x", "--1"])
 def test_what_is_no_number_is_bad(text: str) -> None:
-    value, end, state = number(np.frombuffer((text + "\n").encode(), dtype=np.uint8), 0)
-    assert state == BAD
+    assert number(np.frombuffer((text + "\n").encode(), dtype=np.uint8), 0)[2] == BAD
 
 
 WORDS = st.one_of(
@@ -79,7 +78,7 @@ LINES = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(LINES, st.booleans(), st.booleans())
 def test_kernel_equals_its_plain_twin(line: str, has_labels: bool, headless: bool) -> None:
     layout = Layout(has_labels=has_labels, headless=headless, n_features=10, n_labels=5)

@@ -36,13 +36,13 @@ def test_new_format_finds_its_labels(good: Path) -> None:
 
 def test_new_format_without_labels(put) -> None:
     path = put("only.txt", "1 3\n2:1\n")
-    with pytest.raises(DataError, match="only_Y.txt"):
+    with pytest.raises(DataError, match=r"only_Y\.txt"):
         read(path)
     assert read_documents(path).n_labels == 0
 
 
 def test_new_format_with_labels_of_another_part(good: Path, put) -> None:
-    with pytest.raises(DataError, match="2 rows .* have 3"):
+    with pytest.raises(DataError, match=r"2 rows .* have 3"):
         read(good / "trn_X_Xf.txt", labels=put("other.txt", "2 2\n0:1\n1:1\n"))
 
 

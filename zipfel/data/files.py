@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -16,13 +16,13 @@ from zipfel.errors import DataError
 _BUFFER = 1 << 20
 
 
-def write_files(files: Mapping[Path, Iterable[str]]) -> list[Path]:
+def write_files(files: Sequence[tuple[Path, Iterable[str]]]) -> list[Path]:
     """Writes each file's pieces as UTF-8; nothing is renamed into place before the last is complete."""
-    if len({path.absolute() for path in files}) < len(files):
+    if len({path.absolute() for path, _ in files}) < len(files):
         raise DataError("two files would have the same name", remedy="name the second one")
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path, _ in files}
     try:
-        for path, pieces in files.items():
+        for path, pieces in files:
             with _writing(parts[path], path) as put:
                 for block in _blocks(pieces):
                     put(block)
@@ -33,7 +33,7 @@ def write_files(files: Mapping[Path, Iterable[str]]) -> list[Path]:
     finally:
         for part in parts.values():
             part.unlink(missing_ok=True)
-    return list(files)
+    return [path for path, _ in files]
 
 
 def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:

@@ -45,8 +45,6 @@ def detect(head: bytes, name: str, suffix: str, *, need_labels: bool) -> str:
     The name decides where it can (.jsonl, .csv, .arff, ...); .txt, other names and standard input are told by content.
     Without `need_labels` a text that looks like nothing else is one document a line.
     """
-    if not head:
-        raise DataError("the file is empty", path=name)
     found = _BY_SUFFIX.get(suffix) or _by_content(head, whole=len(head) < 1 << 16)
     if found is None and need_labels:
         first = head.partition(b"\n")[0][:40].decode("utf-8", "replace").strip()
@@ -65,9 +63,9 @@ def _by_content(head: bytes, whole: bool) -> str | None:
         return NPZ
     if head.startswith(b"PAR1"):
         return PARQUET
+    if not whole:  # the last line, or the last word of the only one, may be cut off
+        head = head[: max(head.rfind(b"\n"), 0) or max(head.rfind(b" "), 0) or len(head)]
     lines = head.split(b"\n")[:_SAMPLE_LINES]
-    if not whole and len(lines) > 1 and len(lines) < _SAMPLE_LINES:
-        lines.pop()  # it may be cut off
     first = next((line for line in lines if line.strip()), b"")
     if first.lstrip().startswith(b"{"):
         return JSONL

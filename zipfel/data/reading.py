@@ -114,7 +114,10 @@ def _read(format: str, request: _Request) -> Dataset:  # noqa: A002 - as above
     if format != "auto" and format not in formats.FORMATS:
         raise ParameterError(f"unknown format {format!r}{nearest(format, ['auto', *formats.FORMATS])}")
     with open_stream(request.path) as stream:
-        suffix = "" if request.path == STDIN else bare_suffix(request.path)
-        found = formats.detect(stream.head(), stream.name, suffix, need_labels=request.fields.need_labels)
-        dataset = _READERS[found if format == "auto" else format](stream, request)
+        if not stream.head():
+            raise DataError("the file is empty", path=stream.name)
+        if format == "auto":
+            suffix = "" if request.path == STDIN else bare_suffix(request.path)
+            format = formats.detect(stream.head(), stream.name, suffix, need_labels=request.fields.need_labels)  # noqa: A001
+        dataset = _READERS[format](stream, request)
     return replace(dataset, name="stdin" if request.path == STDIN else Path(request.path).name.partition(".")[0])

@@ -36,7 +36,7 @@ _BY_SUFFIX = {
 }
 _ROWS = 8192
 
-Files = dict[Path, Iterator[str]]
+Files = list[tuple[Path, Iterator[str]]]
 
 
 def write(
@@ -67,34 +67,34 @@ def format_of(path: str | Path, format: str = "auto") -> str:  # noqa: A002 - th
 
 def write_names(dataset: Dataset, folder: str | Path, *, overwrite: bool = True) -> list[Path]:
     """labels.txt and features.txt, as far as there are names: what `read` picks up beside an XMC file."""
-    files: Files = {}
+    files: Files = []
     for names, file in ((dataset.label_names, LABEL_FILES[0]), (dataset.feature_names, FEATURE_FILES[0])):
         if names is not None and (overwrite or not (Path(folder) / file).exists()):
-            files[Path(folder) / file] = (re.sub(r"[\r\n]+", " ", name) + "\n" for name in names)
+            files.append((Path(folder) / file, (re.sub(r"[\r\n]+", " ", name) + "\n" for name in names)))
     return write_files(files)
 
 
 def _xmc(dataset: Dataset, path: Path, second: Path | None) -> Files:  # noqa: ARG001 - one file
     X = _features(dataset, path)
     header = f"{dataset.n_points} {dataset.n_features} {dataset.n_labels}\n"
-    return {path: _with_header(header, (f"{y} {x}\n" for y, x in zip(_labels(dataset.Y), _pairs(X), strict=True)))}
+    return [(path, _with_header(header, (f"{y} {x}\n" for y, x in zip(_labels(dataset.Y), _pairs(X), strict=True))))]
 
 
 def _xmc_pair(dataset: Dataset, path: Path, second: Path | None) -> Files:
     X = _features(dataset, path)
-    return {
-        file: _with_header(f"{matrix.shape[0]} {matrix.shape[1]}\n", (row + "\n" for row in _pairs(matrix)))
+    return [
+        (file, _with_header(f"{matrix.shape[0]} {matrix.shape[1]}\n", _lines(matrix)))
         for file, matrix in ((path, X), (second or companion(path), dataset.Y))
-    }
+    ]
 
 
 def _svmlight(dataset: Dataset, path: Path, second: Path | None) -> Files:  # noqa: ARG001 - one file
     X = _features(dataset, path)
-    return {path: (f"{y} {x}\n" for y, x in zip(_labels(dataset.Y), _pairs(X), strict=True))}
+    return [(path, (f"{y} {x}\n" for y, x in zip(_labels(dataset.Y), _pairs(X), strict=True)))]
 
 
 def _jsonl(dataset: Dataset, path: Path, second: Path | None) -> Files:  # noqa: ARG001 - one file
-    return {path: _objects(dataset)}
+    return [(path, _objects(dataset))]
 
 
 def _objects(dataset: Dataset) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _arff(dataset: Dataset, path: Path, second: Path | None) -> Files:
     features = _unique(dataset.feature_names or [f"f{i}" for i in range(dataset.n_features)], set())
     labels = _unique(dataset.label_names or [f"l{i}" for i in range(dataset.n_labels)], {*features})
     xml = second or path.with_name(re.sub(r"\.arff(\.gz|\.zst)?$", "", path.name, flags=re.IGNORECASE) + ".xml")
-    return {path: _relation(dataset, X, features, labels), xml: _label_xml(labels)}
+    return [(path, _relation(dataset, X, features, labels)), (xml, _label_xml(labels))]
 
 
 def _relation(dataset: Dataset, X: sp.csr_matrix, features: list[str], labels: list[str]) -> Iterator[str]:
@@ -171,6 +171,10 @@ def _texts(values: npt.NDArray[np.float32]) -> list[str]:
 def _pairs(matrix: sp.csr_matrix) -> Iterator[str]:
     for columns, values in _entries(matrix):
         yield " ".join([f"{c}:{v}" for c, v in zip(columns, values, strict=True)])
+
+
+def _lines(matrix: sp.csr_matrix) -> Iterator[str]:
+    return (row + "\n" for row in _pairs(matrix))
 
 
 def _labels(Y: sp.csr_matrix) -> Iterator[str]:

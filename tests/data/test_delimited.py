@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zipfel.data import read, read_documents
+from zipfel.data.delimited import JSON_LISTS, label_separator
+from zipfel.errors import DataError
+
+
+def test_csv(good: Path) -> None:
+    dataset = read(good / "rows.csv")
+    assert dataset.texts == ["one, two", "three\nlines"]
+    assert dataset.ids == ["1", "2"]
+    assert dataset.label_names == ["a", "b"]
+    assert dataset.Y.toarray().tolist() == [[1, 1], [0, 0]]
+
+
+def test_tsv_with_tags(good: Path) -> None:
+    dataset = read(good / "rows.tsv")
+    assert (dataset.texts, dataset.label_names) == (["one", "two"], ["a", "b"])
+    assert dataset.Y.toarray().tolist() == [[1, 1], [0, 1]]
+
+
+def test_a_table_is_recognised_without_its_suffix(put) -> None:
+    assert read(put("t.txt", "text;labels\none;a\n")).texts == ["one"]
+
+
+def test_columns_and_separator_can_be_named(put) -> None:
+    path = put("t.csv", "what,mesh,key\none,a/b c/a,7\n")
+    dataset = read(path, text_column="what", label_column="mesh", id_column="key", label_separator="/")
+    assert (dataset.label_names, dataset.ids) == (["a", "b c"], ["7"])
+    assert dataset.report.duplicate_labels == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        (["a|b,c", "d"], "|"),
+        (["a, b"], ","),
+        (["one two", "three"], None),
+        (["1 2", "3"], " "),
+        (['["a", "b"]', "[]"], JSON_LISTS),
+        ([], None),
+    ],
+)
+def test_separators_are_told_from_the_cells(cells: list[str], separator: str | None) -> None:
+    assert label_separator(cells) == separator
+
+
+def test_cells_may_be_json_lists_and_long(put) -> None:
+    text = "word " * 50_000
+    dataset = read(put("t.csv", f'text,labels\n{text},"[""a b"", 3]"\n'))
+    assert dataset.label_names == ["a b", "3"]
+    assert dataset.texts == [text]
+
+
+def test_excel_writes_a_byte_order_mark(put) -> None:
+    assert read(put("t.csv", b"\xef\xbb\xbftext,labels\none,a\n")).texts == ["one"]
+
+
+def test_documents_need_no_labels(put) -> None:
+    assert read_documents(put("t.csv", "id,text\n1,one\n")).texts == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n", ":1: there is no labels column; the columns are 'a', 'b'"),
+        ("labels,b\n1,2\n", ":1: there is no text column"),
+        ("text,labels\none,a\ntwo,b,c\n", ":3: the row has 3 cells but the header has 2"),
+        ('text,labels\n"one,a\n', ":2: the table is broken"),
+        ('text,labels\n"one"x,a\n', ":2: the table is broken"),
+        (b"text,labels\n\xff,a\n", ":2: byte 1 of the line is not UTF-8"),
+        ('text,labels\none,"[1]"\ntwo,"[{}]"\n', ":3: the labels must be a JSON list"),
+        ("text,labels\n", ": has no rows"),
+        ("\n", ":1: there is no labels column; the columns are none"),
+    ],
+)
+def test_broken_files(put, content: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match="b.csv" + message):
+        read(put("b.csv", content))
+
+
+def test_a_column_that_was_asked_for_must_be_there(put) -> None:
+    with pytest.raises(DataError, match="there is no id column 'nr'"):
+        read(put("t.csv", "text,labels\none,a\n"), id_column="nr")
