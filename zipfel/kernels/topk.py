@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from zipfel.threads import over_blocks
+
 Array = npt.NDArray[Any]
 
 
@@ -70,3 +72,16 @@ def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start
             for d in range(queries.shape[1]):
                 total += queries[i, d] * vectors[row, d]
             out[i, c] = total
+
+
+def topk(scores: npt.NDArray[np.float32], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """(n, k) columns and values of each row's k best, best first; -1 and -inf where fewer are above -inf."""
+    best = np.full((len(scores), k), -np.inf, dtype=np.float32)
+    columns = np.full((len(scores), k), -1, dtype=np.int64)
+
+    def work(start: int, stop: int) -> None:
+        merge_topk(scores, 0, best, columns, start, stop)
+        sort_topk(best, columns, start, stop)
+
+    over_blocks(work, len(scores), parts=None if scores.size > 65_536 else 1)
+    return columns, best

@@ -13,6 +13,10 @@ _METHODS = {
     "popular": "zipfel.methods.popular:Popular",
     "knn": "zipfel.methods.knn:Knn",
     "centroid": "zipfel.methods.centroid:Centroid",
+    "lightdxml": "zipfel.methods.lightdxml:LightDXML",
+    "mnn": "zipfel.methods.mnn:Mnn",
+    "dxml": "zipfel.methods.dxml:Dxml",
+    "rankae": "zipfel.methods.rankae:RankAe",
 }
 
 

@@ -1,0 +1,129 @@
+"""Labels shortlisted by their codes and scored by their classifiers: what LightDXML asks at prediction time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from zipfel.errors import ModelFileError
+from zipfel.index.base import Index, unit_rows
+from zipfel.index.build import build_index, load_index
+from zipfel.kernels.topk import score_pairs, topk
+from zipfel.nn.quantize import pack_table, unpack_table
+from zipfel.nn.score import with_constant
+from zipfel.ranking import Ranking
+from zipfel.threads import over_blocks
+
+Array = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Candidates (n, c) as rows of the tables, -1 for none, or None for all of them in order; and their two scores."""
+
+    places: Ids | None
+    logits: Array  # (n, c)
+    cosines: Array  # (n, c)
+
+
+class ShortlistScorer:
+    """For points (n, d): the labels with the nearest codes, each with its classifier's logit and its cosine.
+
+    classifiers, codes: (m, d), for the label ids `labels` (m,), rising. A classifier's last weight is its bias.
+    mean: (d,), taken away from points and codes before the cosine: where neither is ever negative, all cosines are
+    large and say little. head: rows that are in every shortlist. An index searches where there are more than
+    `score_all` labels; with fewer, every label is scored.
+    """
+
+    def __init__(self, classifiers: Array, codes: Array, mean: Array, labels: Ids, head: Ids) -> None:
+        self.classifiers, self.codes, self.mean, self.labels, self.head = classifiers, codes, mean, labels, head
+        self.units = unit_rows(codes - mean)
+        self.index: Index | None = None
+        self._in_head = np.zeros(len(labels), dtype=bool)
+        self._in_head[head] = True
+
+    def indexed(self, score_all: int, kind: str, queries: Array, k: int, seed: int) -> ShortlistScorer:
+        """Itself, with an index where that many labels need one, tuned on the points `queries`."""
+        if len(self.labels) > score_all:
+            asked = unit_rows(queries - self.mean)
+            self.index = build_index(self.units, metric="inner", kind=kind, queries=asked, k=k, seed=seed)
+        return self
+
+    def score(self, points: Array, shortlist: int) -> Scored:
+        asked = with_constant(torch.from_numpy(points))
+        units = unit_rows(points - self.mean)
+        if self.index is None:
+            return Scored(None, (asked @ torch.from_numpy(self.classifiers).T).numpy(), units @ self.units.T)
+        found, cosines = self.index.search(units, shortlist)
+        found = np.where((found >= 0) & self._in_head[np.maximum(found, 0)], -1, found)  # those come with the head
+        places = np.hstack([found, np.broadcast_to(self.head, (len(found), len(self.head)))])
+        logits, queries = np.empty(places.shape, dtype=np.float32), asked.numpy()
+        over_blocks(lambda a, b: score_pairs(queries, self.classifiers, places, logits, a, b), len(places))
+        return Scored(places, logits, np.hstack([cosines, units @ self.units[self.head].T]))
+
+    def rank(self, scored: Scored, beta: float, k: int) -> Ranking:
+        """The k best by beta s(logit) + (1 - beta) s(cosine)."""
+        fused = np.float32(beta) * _sigmoid(scored.logits)
+        if beta < 1:
+            fused += np.float32(1 - beta) * _sigmoid(scored.cosines)
+        if scored.places is None:
+            places, scores = topk(fused, k)
+            return Ranking(np.where(places >= 0, self.labels[np.maximum(places, 0)], -1), scores)
+        labels = np.where(scored.places >= 0, self.labels[np.maximum(scored.places, 0)], -1)
+        return Ranking.from_dense(np.where(labels >= 0, fused, -np.inf).astype(np.float32), k, labels)
+
+    def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        arrays = {
+            **pack_table("classifiers", self.classifiers, precision),
+            **pack_table("codes", self.codes, precision),
+            "labels": self.labels, "head": self.head, "mean": self.mean,
+        }  # fmt: skip
+        if self.index is None:
+            return arrays, {}
+        index, facts = self.index.state()
+        return arrays | {f"index.{name}": array for name, array in index.items() if name != "vectors"}, facts
+
+    @classmethod
+    def restored(cls, arrays: Arrays, facts: Mapping[str, Any], n_labels: int, dim: int) -> ShortlistScorer:
+        labels, head, mean = (_vector(arrays, name) for name in ("labels", "head", "mean"))
+        _check_ids(labels, head, n_labels)
+        if mean.shape != (dim,):
+            raise ModelFileError(f"the mean in the model has shape {mean.shape}, not {(dim,)}")
+        classifiers, codes = (unpack_table(name, arrays, len(labels), dim) for name in ("classifiers", "codes"))
+        scorer = cls(classifiers, codes, mean.astype(np.float32), labels.astype(np.int64), head.astype(np.int64))
+        if facts:
+            saved = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
+            scorer.index = load_index({**saved, "vectors": scorer.units}, facts)
+        return scorer
+
+
+def _vector(arrays: Arrays, name: str) -> npt.NDArray[Any]:
+    if name not in arrays or arrays[name].ndim != 1:
+        raise ModelFileError(f"the model lacks the array {name!r}")
+    return arrays[name]
+
+
+def _check_ids(labels: Ids, head: Ids, n_labels: int) -> None:
+    sound = (
+        len(labels) > 0
+        and bool((np.diff(labels) > 0).all())
+        and labels[0] >= 0
+        and labels[-1] < n_labels
+        and len(np.unique(head)) == len(head)
+        and bool(((head >= 0) & (head < len(labels))).all())
+    )
+    if not sound:
+        raise ModelFileError("the label ids in the model are damaged")
+
+
+def _sigmoid(values: Array) -> Array:
+    with np.errstate(over="ignore"):
+        found: Array = np.float32(1) / (np.float32(1) + np.exp(-values))
+    return found

@@ -1,0 +1,44 @@
+"""LightDXML's two encoders: points from their bags of token embeddings, labels from their centroids."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class ResidualEncoder(nn.Module):
+    """A bag (B, d) to its representation (B, d): h = ReLU(bag + b), then h + ReLU(R h + c) on h with dropout.
+
+    R starts small, so the block starts near the identity and learns what to add.
+    """
+
+    def __init__(self, dim: int, dropout: float, generator: torch.Generator) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(dim))
+        self.residual = nn.Linear(dim, dim)
+        nn.init.normal_(self.residual.weight, std=0.02, generator=generator)
+        nn.init.zeros_(self.residual.bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, bags: Tensor) -> Tensor:
+        hidden = self.dropout(torch.relu(bags + self.bias))
+        out: Tensor = hidden + torch.relu(self.residual(hidden))
+        return out
+
+
+class LabelEncoder(nn.Module):
+    """Centroids (L, d) to label codes (L, d): ReLU(W2 (W1 mu + b1) + b2), LightDXML Eq. 4.
+
+    Both layers start as the identity: the code of a label starts as its centroid, where it belongs, and training
+    moves it from there.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        for layer in (self.inner, self.outer):
+            nn.init.eye_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, centroids: Tensor) -> Tensor:
+        return torch.relu(self.outer(self.inner(centroids)))
