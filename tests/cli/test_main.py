@@ -58,10 +58,7 @@ def test_evaluate(model: Path, train: Path) -> None:
     assert scores["P@1"] == 1.0
     assert scores["n_points"] == 4
     assert "P@2" in scores
-    assert (
-        "PSP@1" in zipfel("evaluate", model, train).stdout.replace(" ", "")
-        or "PSP" in zipfel("evaluate", model, train).stdout
-    )
+    assert "PSP tail" in zipfel("evaluate", model, train).stdout
 
 
 def test_predict_from_standard_input(model: Path) -> None:
@@ -83,6 +80,16 @@ def test_info(model: Path) -> None:
     assert facts["method"] == "knn"
     assert facts["n_labels"] == 4
     assert "fingerprint" in zipfel("info", model).stdout
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> None:
+    from zipfel.cli.show import console, fact_table, prediction_table
+
+    screen = console()
+    with screen.capture() as shown:
+        screen.print(prediction_table("[red]", [("[bold]name[/bold]", 1.0)]))
+        screen.print(fact_table({"P@1[tail]": 3}))
+    assert all(word in shown.get() for word in ("[red]", "[bold]name[/bold]", "P@1[tail]"))
 
 
 def test_methods() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from zipfel.config import Parameter
@@ -43,11 +44,11 @@ def _percent(value: float | None) -> str:
 
 
 def prediction_table(title: str, labels: Iterable[tuple[str, float]]) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold", min_width=40)
+    table = Table(title=Text(title), title_justify="left", header_style="bold", min_width=60)
     table.add_column("label")
     table.add_column("score", justify="right")
     for name, score in labels:
-        table.add_row(name, f"{score:.3f}")
+        table.add_row(Text(name), f"{score:.3f}")
     return table
 
 
@@ -56,7 +57,9 @@ def parameter_table(parameters: Sequence[Parameter]) -> Table:
     for column in ("  parameter", "default", "allowed", "in the paper", "what it does"):
         table.add_column(column)
     for p in parameters:
-        table.add_row(f"  {p.name}", str(p.default), p.constraint or p.kind, p.symbol, p.help)
+        table.add_row(
+            *(Text(word) for word in (f"  {p.name}", str(p.default), p.constraint or p.kind, p.symbol, p.help))
+        )
     return table
 
 
@@ -66,7 +69,7 @@ def fact_table(facts: Mapping[str, Any]) -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in _flat(facts):
-        table.add_row(name, value)
+        table.add_row(Text(name), Text(value))  # as it is: label names and keys may look like markup
     return table
 
 
