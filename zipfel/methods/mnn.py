@@ -1,0 +1,280 @@
+"""MNN: two averaging encoders, one cosine space (Zhao et al., Matching Neural Network for Extreme Multi-Label
+Learning).
+
+A document's code is the weighted mean of its features' vectors, a label set's code the mean of its labels' vectors;
+both are trained so that a document and its own label set point the same way.
+
+    f_y(y) = 1/T sum_t W y_t                                        Eq. 3      `Mnn._codes`, of label sets
+    f_x(x) = 1/|r|_1 sum_k r_k w_k W' x_k, r_k ~ Bernoulli(p)       Eq. 5-7    `Mnn._codes`, of the kept features
+    c(x, y) = <f_x, f_y> / |f_x| |f_y|                              Eq. 8      `Mnn._objective`
+    L+ = (1 - c)^2 / 4, L- = c^2 where c > m, the largest of h      Eq. 9-11   `losses.contrastive`
+
+Deviations; docs/methods/mnn.md has what they are worth:
+- 1/T, 1/|r|_1 and the length of a row cancel in the cosine, so that sums stand for the means.
+- The h negatives are label sets of the same batch, whose rows are a random sample of train already. Those equal to the
+  positive set (or, with `exclude`, overlapping with it) are no negatives.
+- The default loss is InfoNCE over the batch's label sets, its temperature chosen on held-out points.
+- The paper does not say how single labels are ranked. Here the document's neighbours vote, from three sources: the
+  label vectors, the codes of the training points' label sets, and the codes of the training points' features. Who
+  votes, and how, is chosen on held-out points; then all is trained again on everything.
+- Several pairs of encoders are trained side by side, and their cosines averaged; `encoders` = 1 is the paper's.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from zipfel import config as declared
+from zipfel.config import param
+from zipfel.errors import ModelFileError
+from zipfel.index.base import unit_rows
+from zipfel.index.blend import Blend, Neighbourhood
+from zipfel.losses.contrastive import noise_contrastive
+from zipfel.losses.infonce import info_nce
+from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.popular import fill_blank, label_priors
+from zipfel.nn.bag import LocalRows, bag, encode_bag
+from zipfel.nn.table import Table
+from zipfel.ranking import PAD, Ranking
+from zipfel.run import Run
+from zipfel.training import Batch, Batches, Plan, Trainer
+
+Codes = npt.NDArray[np.float32]
+SOURCES = ("labels", "sets", "points")
+TEMPERATURES = (0.05, 0.15)
+NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
+_STEPS, _FEW = 400, 10
+"""Steps that training takes at least; points below which none is held out."""
+
+
+@dataclass(frozen=True)
+class MnnConfig(declared.Config):
+    """The paper gives no values for any of these; the defaults are from docs/methods/mnn.md's tables."""
+
+    dim: int = param(300, "numbers in a code, of each encoder", low=1)
+    encoders: int = param(3, "pairs of encoders side by side; the paper has one", low=1, high=16)
+    loss: str = param("infonce", "the paper's is contrastive", choices=("infonce", "contrastive"))
+    temperature: float | None = param(None, "of InfoNCE; none: 0.05 or 0.15, by held-out points", low=1e-3)
+    negatives: int = param(10, "label sets sampled for each row, of which the hardest counts", symbol="h", low=1)
+    margin: float = param(0.2, "cosine below which a negative costs nothing", symbol="m", low=0, high=1)
+    exclude: str = param("identical", "label sets that are no negatives", choices=("identical", "overlapping"))
+    keep: float = param(0.6, "share of a row's features that dropout keeps", symbol="p", low=0.01, high=1)
+    epochs: int | None = param(None, "passes over train; none: 10, or what makes 400 steps, to 25", low=1)
+    batch: int | None = param(None, "rows a step; none: 256, from 10,000 rows on 512", low=1)
+    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+    ranking: str = param("blend", "whose votes count", choices=("blend", *SOURCES))
+    n_neighbors: int | None = param(None, "voters of a source; none: by held-out points", low=1)
+    sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
+    valid_share: float = param(0.2, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """The trained vectors: blocks of dim numbers beside each other, each block an encoder of its own."""
+
+    features: Codes  # (n_features, encoders * dim), W'
+    labels: Codes  # (n_labels, encoders * dim), W
+    dim: int
+
+    def points(self, X: sp.csr_matrix) -> Codes:
+        """f_x with nothing dropped: (n, encoders * dim), each block of unit length."""
+        return self._encode(X, self.features)
+
+    def sets(self, Y: sp.csr_matrix) -> Codes:
+        """f_y: (n, encoders * dim)."""
+        return self._encode(Y, self.labels)
+
+    def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
+        codes = encode_bag(rows, vectors)
+        return unit_rows(codes.reshape(-1, self.dim)).reshape(codes.shape)
+
+
+class Mnn(Method):
+    """Documents and label sets in one cosine space; a document's neighbours vote for its labels."""
+
+    name: ClassVar[str] = "mnn"
+    title: ClassVar[str] = "Matching Neural Network: documents and label sets in one cosine space"
+    paper: ClassVar[str] = "Zhao, Li, Zuo and Wu: Matching Neural Network for Extreme Multi-Label Learning"
+    Config = MnnConfig
+    config: MnnConfig
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {"loss": "contrastive"},
+        "bibtex": {"temperature": 0.15},
+        "delicious": {"temperature": 0.05},
+        "eurlex": {"temperature": 0.05, "encoders": 2},
+        "wiki10": {"temperature": 0.05, "encoders": 2},
+        "delicious-large": {"temperature": 0.05, "encoders": 1, "batch": 512, "epochs": 5},
+        "amazon": {"temperature": 0.05, "encoders": 1, "batch": 512, "epochs": 8},
+    }
+
+    # -- the objective
+
+    def _objective(self, batch: Batch, rows: Mapping[str, Tensor], temperature: float) -> Tensor:
+        """Eq. 11 or InfoNCE, summed over the encoders."""
+        f_x = self._codes(rows["features"], batch.X)  # (E, B, dim)
+        f_y = self._codes(rows["labels"], batch.extra["sets"])  # (E, B, dim)
+        cosines = f_x @ f_y.transpose(1, 2)  # (E, B, B), Eq. 8
+        return torch.stack([self._loss(c, batch, temperature) for c in cosines]).sum()
+
+    def _codes(self, vectors: Tensor, rows: LocalRows) -> Tensor:
+        """Eq. 3 and 7, of unit length: (E, B, dim)."""
+        return normalize(bag(vectors, rows).view(rows.n_rows, -1, self.config.dim), dim=2).transpose(0, 1)
+
+    def _loss(self, cosines: Tensor, batch: Batch, temperature: float) -> Tensor:
+        excluded: Tensor = batch.extra["excluded"]  # (B, B)
+        if self.config.loss == "infonce":
+            return info_nce(cosines, temperature, excluded)
+        sampled: Tensor = batch.extra["sampled"]  # (B, h)
+        negatives = cosines.gather(1, sampled).masked_fill(excluded.gather(1, sampled), -torch.inf)
+        return noise_contrastive(cosines.diagonal(), negatives, self.config.margin)
+
+    def _extend(self, batch: Batch, rng: np.random.Generator, prints: npt.NDArray[np.int64]) -> None:
+        """Gives the batch its label sets, which of them are no negatives, and the h that are sampled."""
+        sets = LocalRows.from_csr(batch.Y)
+        batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
+        mine = prints[batch.rows]
+        overlap = self.config.exclude == "overlapping"
+        excluded = (batch.Y @ batch.Y.T).toarray() > 0 if overlap else mine[:, None] == mine  # (B, B)
+        batch.extra["excluded"] = torch.from_numpy(excluded)
+        size = (len(batch), self.config.negatives)
+        batch.extra["sampled"] = torch.from_numpy(rng.integers(0, len(batch), size))
+
+    # -- training: choose on held-out points, then train on everything
+
+    def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        start = time.monotonic()
+        if valid is not None:
+            valid = Points(valid.X, valid.Y[:, : train.n_labels])
+        rest, held = (train, valid) if valid is not None else self._held_out(train, run)
+        with run.timed("choices"):
+            encoders, self.temperature_, self.blend_ = self._choose(rest, held, run)
+        everything = train if valid is None else _joined(train, valid)
+        if run.time_left() > time.monotonic() - start:
+            with run.timed("training"):
+                encoders = self._train(everything, self.temperature_, self.config.encoders, run, "mnn")
+        with run.timed("index"):
+            self._remember(encoders, everything, run.seed)
+
+    def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
+        if train.n_points < _FEW:
+            return train, train
+        return train.split(self.config.valid_share, run.rng(10), at_most=2000)
+
+    def _choose(self, train: Points, valid: Points, run: Run) -> tuple[Encoders, float, Blend]:
+        """The temperature and the votes that are best on the held-out points, with one pair of encoders."""
+        c = self.config
+        given = c.temperature or (1.0 if c.loss != "infonce" else None)
+        neighbours = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
+        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
+        tried = []
+        for temperature in (given,) if given else TEMPERATURES:
+            encoders = self._train(train, temperature, 1, run, f"mnn-choice-{temperature:g}")
+            self._remember(encoders, train, run.seed, SOURCES if c.ranking == "blend" else (c.ranking,))
+            blend, quality = self.neighbourhood_.choose(
+                encoders.points(valid.X), valid.Y, n_neighbors=neighbours, sharpness=sharpness
+            )
+            run.progress.message(f"temperature {temperature:g}: mean P@1,3,5 {quality:.4f} with {blend.facts()}")
+            tried.append((quality, encoders, temperature, blend))
+        return max(tried, key=lambda found: found[0])[1:]
+
+    def _train(self, train: Points, temperature: float, encoders: int, run: Run, name: str) -> Encoders:
+        c, width = self.config, encoders * self.config.dim
+        tables = {
+            "features": Table.normal(train.n_features, width, c.dim**-0.5, run.rng(11)),
+            "labels": Table.normal(train.n_labels, width, c.dim**-0.5, run.rng(12)),
+        }
+        matched = np.flatnonzero((np.diff(train.X.indptr) > 0) & (np.diff(train.Y.indptr) > 0))
+        prints = _fingerprints(train.Y)
+        batches = Batches(
+            train.X,
+            train.Y,
+            size=c.batch or (256 if len(matched) < 10_000 else 512),
+            seed=run.seed,
+            keep=c.keep,
+            rows=matched,
+            extend=lambda batch, rng: self._extend(batch, rng, prints),
+        )
+        epochs = c.epochs or max(10, min(25, math.ceil(_STEPS / max(1, len(batches)))))
+        plan = Plan(epochs=epochs, lr=c.lr, schedule="linear")
+
+        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+            return self._objective(batch, rows, temperature)
+
+        Trainer(run, batches, objective, plan, tables=tables, name=name).fit()
+        return Encoders(tables["features"].numpy(), tables["labels"].numpy(), c.dim)
+
+    # -- prediction: encode, search, vote
+
+    def _remember(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...] | None = None) -> None:
+        """Label l is voter l, training point i is voter n_labels + i; those without a code have no vote."""
+        L = train.n_labels
+        self.encoders_, self.Y_ = encoders, train.Y
+        labelled = np.diff(train.Y.indptr) > 0
+        seen, points = np.unique(train.Y.indices).astype(np.int64), np.flatnonzero(labelled)
+        full = np.flatnonzero(labelled & (np.diff(train.X.indptr) > 0))
+        voters = {"labels": seen, "sets": L + points, "points": L + full}
+        encode: dict[str, Callable[[], Codes]] = {
+            "labels": lambda: encoders.sets(sp.identity(L, dtype=np.float32, format="csr")[seen]),
+            "sets": lambda: encoders.sets(train.Y[points]),
+            "points": lambda: encoders.points(train.X[full]),
+        }
+        codes = {source: (voters[source], encode[source]()) for source in sources or self.blend_.rules}
+        self.neighbourhood_ = Neighbourhood(codes, _ballots(train.Y), seed=seed)
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        codes = self.encoders_.points(X)
+        ranking = self.neighbourhood_.rank(codes, self.blend_, k)
+        nothing = ~codes.any(axis=1)  # a code of zeros is equally far from all
+        ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
+        return fill_blank(ranking, label_priors(self.Y_))
+
+    # -- state
+
+    def state(self) -> State:
+        arrays, facts = self.neighbourhood_.state()
+        tables = {"features": self.encoders_.features, "label_vectors": self.encoders_.labels}
+        chosen = {"blend": self.blend_.facts(), "temperature": self.temperature_, "n_points": self.Y_.shape[0]}
+        return State({**arrays, **tables, **pack_csr("Y", self.Y_)}, {**chosen, "indexes": facts})
+
+    def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        try:
+            self.blend_ = Blend.from_facts(state.facts["blend"])
+            self.temperature_, n_points = float(state.facts["temperature"]), int(state.facts["n_points"])
+            indexes = dict(state.facts["indexes"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelFileError(f"the model's facts are damaged: {error}") from None
+        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        features = state.array("features", ndim=2)
+        labels = state.array("label_vectors", shape=(n_labels, features.shape[1]))
+        if len(features) != n_features or features.shape[1] % self.config.dim:
+            raise ModelFileError(f"the model has feature vectors of shape {features.shape}, not of {n_features} rows")
+        self.encoders_ = Encoders(features, labels, self.config.dim)
+        self.neighbourhood_ = Neighbourhood.restored(state.arrays, indexes, _ballots(self.Y_))
+
+
+def _joined(train: Points, valid: Points) -> Points:
+    return Points(sp.vstack([train.X, valid.X], "csr"), sp.vstack([train.Y, valid.Y], "csr"))
+
+
+def _ballots(Y: sp.csr_matrix) -> sp.csr_matrix:
+    """(n_labels + n, n_labels): a label votes for itself, a training point for its labels."""
+    return sp.vstack([sp.identity(Y.shape[1], dtype=np.float32, format="csr"), Y], format="csr")
+
+
+def _fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
+    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
+    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
+    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
+    prints: npt.NDArray[np.int64] = ones @ numbers
+    return prints
