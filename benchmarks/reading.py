@@ -19,6 +19,7 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
+from benchmarks import Bar
 from zipfel.data import read, synth, write
 from zipfel.threads import use_threads
 
@@ -28,7 +29,7 @@ COPIES = 4  # of the rows, for the memory: a larger file drowns the constant par
 SKLEARN_BYTES = 16 << 20  # scikit-learn reads this much of the file, as it takes its time
 
 
-def main() -> None:
+def main() -> list[Bar]:
     with tempfile.TemporaryDirectory() as folder:
         path = data_file(Path(folder))
         ours = seconds(lambda: timed_read(path, THREADS), 5)
@@ -42,6 +43,10 @@ def main() -> None:
         print(f"  ratio: {theirs / share / ours:.1f} times as fast (1 thread: {theirs / share / alone:.1f})")
         peak, result = in_a_process(peak_memory, repeated(path, COPIES))
         print(f"  memory: result {result / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB: ratio {peak / result:.2f}")
+        return [
+            Bar("reading XMC, against load_svmlight_file", theirs / share / ours, 8),
+            Bar("reading XMC, peak memory to result", peak / result, 2, at_least=False),
+        ]
 
 
 def data_file(folder: Path) -> Path:
