@@ -41,6 +41,11 @@ class Points:
     def take(self, rows: npt.NDArray[np.intp]) -> Points:
         return Points(self.X[rows], self.Y[rows])
 
+    def joined(self, others: Points) -> Points:
+        """These rows and then the others'."""
+        X, Y = (sp.vstack([mine, theirs], format="csr") for mine, theirs in ((self.X, others.X), (self.Y, others.Y)))
+        return Points(X, Y)
+
     def split(self, share: float, rng: np.random.Generator, at_most: int | None = None) -> tuple[Points, Points]:
         """(rest, held out): a random share of the rows, at most `at_most`, at least one of each where there are two."""
         held = max(1, min(round(self.n_points * share), at_most or self.n_points))

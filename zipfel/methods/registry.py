@@ -15,6 +15,7 @@ _METHODS = {
     "centroid": "zipfel.methods.centroid:Centroid",
     "lightdxml": "zipfel.methods.lightdxml:LightDXML",
     "mnn": "zipfel.methods.mnn:Mnn",
+    "glas": "zipfel.methods.glas:Glas",
     "dxml": "zipfel.methods.dxml:Dxml",
     "rankae": "zipfel.methods.rankae:RankAe",
 }

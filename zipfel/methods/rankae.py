@@ -1,0 +1,323 @@
+"""Rank-AE: a label auto-encoder and a feature encoder that share one code (Wang et al., NAACL-HLT 2019).
+
+Labels are encoded and decoded again; documents are encoded into the same space and, at prediction, decoded with the
+labels' decoder.
+
+    L(D) = L_h(x_h, y_h) + lambda L_ae(y, y')             Eq. 1      `RankAe._objective`
+    x_h = F(x): words, dual attention, one layer          Eq. 5      `nn.attention`, `Network.features`
+    y_h = E(y), y' = D(y_h): two layers each              2.2, 3.1   `Network.encode`, `Network.decode`
+    L_ae = L_P + L_N: lowest positive, highest negative   Eq. 2-4    `losses.ranking`
+
+Deviations; docs/methods/rankae.md has what they are worth:
+- The decoder also learns from the documents' codes (`decode_features`): the paper trains it on label codes alone, and
+  a regressed code is not a label code.
+- The default L_ae is binary cross-entropy, the default L_h is InfoNCE over the batch; `preset="paper"` has the ranking
+  loss and the squared distance. Under the ranking loss, summed over the labels, every score can reach 0, where the
+  sigmoid is flat and the loss m L: training ends there unless its rate is small.
+- A document's words are summed, not averaged: its row has unit length already.
+- Besides the decoder the nearest training documents vote, by their codes; the share of each is chosen on held-out
+  points, then all is trained again on everything.
+- With many labels, L_ae is over the batch's own labels and `sampled` others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from zipfel import config as declared
+from zipfel.config import param
+from zipfel.errors import ModelFileError, ParameterError
+from zipfel.index import build_index, load_index
+from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
+from zipfel.losses.bce import candidate_bce
+from zipfel.losses.infonce import info_nce
+from zipfel.losses.ranking import marginal_ranking
+from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.explanation import Explanation
+from zipfel.nn.attention import DualAttention
+from zipfel.nn.bag import LocalRows, bag
+from zipfel.nn.table import Table
+from zipfel.nn.word_vectors import read_word_vectors
+from zipfel.ranking import PAD, Ranking
+from zipfel.run import Run
+from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
+
+Floats = npt.NDArray[np.float32]
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Weights of the decoder against the neighbours that are tried."""
+_STEPS, _FEW, _CELLS = 600, 10, 8_000_000
+"""Training steps that are taken at least; points below which none is held out; scores held at a time."""
+
+
+@dataclass(frozen=True)
+class RankAeConfig(declared.Config):
+    """Defaults named "paper" are of section 3.1; the others are from docs/methods/rankae.md's tables."""
+
+    word_dim: int = param(100, "channels of a word vector, as in the paper", symbol="C", low=1)
+    dim: int = param(300, "numbers in a code; the paper has 100, or 200 for many labels", symbol="h", low=1)
+    hidden: int = param(256, "width of the inner layers of encoder and decoder", low=1)
+    attention: str = param("dual", "spatial: without the channels' part (Figure 4)", choices=("dual", "spatial"))
+    reduction: int = param(4, "how much narrower the channels' attention is, as in the paper", symbol="r", low=1)
+    pooling: str = param("sum", "of a document's words; the paper's is mean", choices=("sum", "mean"))
+    words: str = param("", "a .vec file of word vectors to start from; empty: random ones")
+    loss: str = param("bce", "L_ae; the paper's is ranking", choices=("bce", "ranking"))
+    bounded: bool = param(True, "scores of the ranking loss go through a sigmoid, as in the paper")
+    margin: float = param(0.1, "between a positive's score and a negative's", symbol="m", low=0)
+    common: str = param("infonce", "L_h; the paper's is mse", choices=("infonce", "mse"))
+    temperature: float = param(0.1, "of InfoNCE", low=1e-3)
+    balance: float = param(0.1, "weight of L_ae against L_h", symbol="lambda", low=0)
+    decode_features: float = param(1.0, "weight of decoding documents' codes, within L_ae; the paper has none", low=0)
+    sampled: int = param(1000, "labels drawn for a batch where there are more than `all_below`", low=1)
+    all_below: int = param(3000, "labels up to which all are scored in every batch", low=0)
+    readout: str = param("auto", "what ranks; the paper's is decoder", choices=("auto", "decoder", "neighbours"))
+    keep: float = param(0.8, "share of a row's features that input dropout keeps", low=0.01, high=1)
+    epochs: int | None = param(None, "passes over train; none: 15, or what makes 600 steps, to 30", low=1)
+    batch: int = param(256, "rows a step", low=1)
+    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+    n_neighbors: int | None = param(None, "voters; none: by held-out points", low=1)
+    sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
+    valid_share: float = param(0.1, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
+
+
+class Network(nn.Module):
+    """Figure 1's three maps without their tables: words, the encoder's and the decoder's labels come as rows."""
+
+    def __init__(self, c: RankAeConfig) -> None:
+        super().__init__()
+        self.attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
+        self.common = nn.Linear(c.word_dim, c.dim)
+        self.encoder_bias = nn.Parameter(torch.zeros(c.hidden))
+        self.encoder = nn.Linear(c.hidden, c.dim)
+        self.decoder = nn.Linear(c.dim, c.hidden)
+
+    def features(self, words: Tensor, X: LocalRows) -> Tensor:
+        """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
+        pooled = self.attention(words[X.column_of], torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
+        return self.common(pooled)  # type: ignore[no-any-return]
+
+    def encode(self, labels: Tensor, sets: LocalRows) -> Tensor:
+        """E: y_h (B, dim) of the encoder's label vectors (u, hidden) and the batch's label sets."""
+        return self.encoder(torch.relu(bag(labels, sets) + self.encoder_bias))  # type: ignore[no-any-return]
+
+    def decode(self, codes: Tensor, labels: Tensor, bias: Tensor) -> Tensor:
+        """D: y' (B, c) before the sigmoid, of codes (B, dim) and the decoder's label vectors (c, hidden)."""
+        return torch.relu(self.decoder(codes)) @ labels.T + bias.T
+
+
+class RankAe(Method):
+    """Labels and documents share a code; the labels' decoder and the nearest documents rank."""
+
+    name: ClassVar[str] = "rankae"
+    title: ClassVar[str] = "Rank-AE: a label auto-encoder whose code documents share, with dual attention"
+    paper: ClassVar[str] = "Wang, Chen, Sun, Qin, Li and Zhou: Ranking-Based Autoencoder for XMC, NAACL-HLT 2019"
+    Config = RankAeConfig
+    config: RankAeConfig
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {
+            "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100,
+            "pooling": "mean", "lr": 3e-4, "balance": 0.01,
+        },
+        "delicious": {}, "mediamill": {}, "imdb": {},
+        "rcv": {"batch": 1024, "epochs": 5},
+        "eurlex": {"keep": 0.7}, "wiki10": {"sampled": 2000, "keep": 0.7},
+    }  # fmt: skip
+
+    # -- the objective
+
+    def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+        """Eq. 1, and the documents' codes decoded as well."""
+        c, network = self.config, self.network_
+        x_h = network.features(rows["features"], batch.X)  # (B, dim)
+        y_h = network.encode(rows["encoder"], batch.extra["sets"])  # (B, dim)
+        loss = self._common(x_h, y_h, batch)
+        for codes, weight in ((y_h, 1.0), (x_h, c.decode_features)):
+            if weight:
+                logits = network.decode(codes, rows["labels"], rows["bias"])
+                loss = loss + c.balance * weight * self._reconstruction(logits, batch)
+        return loss
+
+    def _common(self, x_h: Tensor, y_h: Tensor, batch: Batch) -> Tensor:
+        """L_h: the squared distance, or of all label sets in the batch find your own."""
+        if self.config.common == "mse":
+            return (x_h - y_h).square().sum(dim=1).mean()
+        cosines = normalize(x_h, dim=1) @ normalize(y_h, dim=1).T  # (B, B)
+        return info_nce(cosines, self.config.temperature, batch.extra["same"])
+
+    def _reconstruction(self, logits: Tensor, batch: Batch) -> Tensor:
+        """L_ae of logits (B, c): Eq. 2, or its BCE twin."""
+        found = batch.candidates
+        assert found is not None
+        if self.config.loss == "bce":
+            return candidate_bce(logits, found.rows, found.columns)
+        scores = torch.sigmoid(logits) if self.config.bounded else logits
+        return marginal_ranking(scores, found.targets(len(batch)).to(torch.int8), self.config.margin).mean()
+
+    @staticmethod
+    def _extend(batch: Batch, _: np.random.Generator) -> None:
+        """Gives the batch its label sets, and which of them are the same: those are no negatives of each other."""
+        sets = LocalRows.from_csr(batch.Y)
+        shared, sizes = (batch.Y @ batch.Y.T).toarray(), np.diff(batch.Y.indptr)
+        batch.extra |= {"sets": sets, "same": torch.from_numpy((shared == sizes[:, None]) & (shared == sizes))}
+        batch.ids |= {"encoder": sets.ids, "bias": batch.ids["labels"]}
+
+    # -- training: choose on held-out points, then train on everything
+
+    def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        few = train.n_points < _FEW
+        split = (train, train) if few else train.split(self.config.valid_share, run.rng(30), at_most=5000)
+        rest, held = split if valid is None else (train, valid)
+        with run.timed("choices"):
+            self._train(rest, run.part(0.4), "rankae-choice")
+            self._remember(rest, run.seed)
+            self._choose(held, run)
+        with run.timed("training"):
+            everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
+            self._train(everything, run, "rankae")
+            self._remember(everything, run.seed)
+
+    def _train(self, train: Points, run: Run, name: str) -> None:
+        """Sets network_ and tables_: words, the encoder's and the decoder's label vectors, the decoder's biases."""
+        c = self.config
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(run.seed)
+            self.network_ = Network(c)
+        self.tables_ = {
+            "features": Table(self._start_of_words(train.n_features, run)),
+            "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32)),
+            "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33)),
+            "bias": Table(_log_odds(train.Y) if c.loss == "bce" else np.zeros((train.n_labels, 1), np.float32)),
+        }
+        sampler = CandidateSampler(train.Y, n_sampled=c.sampled, power=0.5, all_below=c.all_below)
+        labelled = np.flatnonzero(np.diff(train.Y.indptr))
+        batches = Batches(
+            train.X, train.Y, size=c.batch, seed=run.seed, candidates=sampler, keep=c.keep, rows=labelled,
+            extend=self._extend,
+        )  # fmt: skip
+        plan = Plan(epochs=c.epochs or max(15, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
+        Trainer(run, batches, self._objective, plan, tables=self.tables_, module=self.network_, name=name).fit()
+        self.network_.eval()
+
+    def _start_of_words(self, n_features: int, run: Run) -> Floats:
+        """(n_features, C): random, or of the file of word vectors where the words are known."""
+        start: Floats = 0.1 * run.rng(31).standard_normal((n_features, self.config.word_dim), dtype=np.float32)
+        if not self.config.words:
+            return start
+        if run.feature_names is None:
+            raise ParameterError("words: word vectors need the names of the features, and this data has none")
+        found = read_word_vectors(self.config.words, run.feature_names, start)
+        run.progress.message(f"{found:,} of {n_features:,} features have a word vector")
+        return start
+
+    def _choose(self, held: Points, run: Run) -> None:
+        """Sets rule_ and share_, the decoder's part in the ranking, to the best on the held-out points."""
+        c = self.config
+        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
+        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
+        near = self.index_.search(self._codes(held.X).numpy(), max(n_neighbors))
+        self.rule_, _ = choose_votes(*near, self.Y_, held.Y, n_neighbors=n_neighbors, sharpness=sharpness)
+        shares = {"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout]
+        quality = []
+        for self.share_ in shares:
+            quality.append(mean_precision(self.predict(held.X, 5), held.Y))
+        self.share_ = shares[int(np.argmax(quality))]
+        run.progress.message(f"decoder's share {self.share_:g}, {self.rule_}: mean P@1,3,5 {max(quality):.4f}")
+
+    # -- prediction: encode, decode, vote
+
+    def _codes(self, X: sp.csr_matrix) -> Tensor:
+        """x_h (n, dim)."""
+        words, parts = self.tables_["features"].weights, []
+        with torch.no_grad():
+            for start in range(0, max(1, X.shape[0]), 1024):
+                rows = LocalRows.from_csr(X[start : start + 1024])
+                parts.append(self.network_.features(words[rows.ids], rows))
+        return torch.cat(parts)
+
+    def _remember(self, train: Points, seed: int) -> None:
+        """The points that have labels become neighbours."""
+        voters = np.flatnonzero(np.diff(train.Y.indptr))
+        self.Y_ = train.Y[voters]
+        self.index_ = build_index(self._codes(train.X[voters]).numpy(), metric="cosine", seed=seed)
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        size = max(1, min(4096, _CELLS // self.Y_.shape[1]))
+        return Ranking.concatenate([self._rank(X[at : at + size], k) for at in range(0, max(1, X.shape[0]), size)])
+
+    def _rank(self, X: sp.csr_matrix, k: int) -> Ranking:
+        """share * sigmoid(D(F(x))) + (1 - share) * the neighbours' votes."""
+        codes = self._codes(X)
+        votes: sp.csr_matrix | float = 0.0
+        if self.share_ < 1:
+            near = self.index_.search(codes.numpy(), self.rule_.n_neighbors)
+            votes = self.rule_(*near, self.Y_, max(100, 4 * k)).to_csr(self.Y_.shape[1]) * np.float32(1 - self.share_)
+        if self.share_ == 0:
+            return Ranking.from_csr(votes, k)
+        with torch.no_grad():
+            scores = torch.sigmoid(self._logits(codes)).numpy() * np.float32(self.share_)
+        return Ranking.from_dense(np.asarray(scores + votes, dtype=np.float32), k)
+
+    def _logits(self, codes: Tensor) -> Tensor:
+        return self.network_.decode(codes, self.tables_["labels"].weights, self.tables_["bias"].weights)
+
+    def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
+        """The words of one document (1, n_features): what attention lets through (Figure 5), and what each adds to
+        the decoder's score of each label, by the gradient at the pooled words; labels: by default the best five."""
+        asked = self.predict(x, 5).labels[0] if labels is None else np.asarray(labels)
+        rows, network = LocalRows.from_csr(x), self.network_
+        weights = torch.from_numpy(rows.values)
+        with torch.no_grad():
+            weighted = self.tables_["features"].weights[rows.ids][rows.column_of] * weights[:, None]  # V' (t, C)
+            passed = network.attention.channels(weighted)  # A (t, C)
+            words = weighted * passed / (len(weights) if self.config.pooling == "mean" else 1)  # M (t, C)
+        pooled = words.sum(dim=0, keepdim=True).requires_grad_()
+        logits = self._logits(network.common(pooled))[0]
+        added = {}
+        for label in (int(label) for label in asked if label != PAD):
+            (slope,) = torch.autograd.grad(logits[label], pooled, retain_graph=True)  # (1, C)
+            added[label] = (words @ slope[0]).tolist()
+        return Explanation(rows.ids[rows.column_of].tolist(), passed.mean(dim=1).tolist(), added)
+
+    # -- state
+
+    def state(self) -> State:
+        index, facts = self.index_.state()
+        arrays = {f"index.{name}": array for name, array in index.items()}
+        arrays |= {f"tables.{name}": table.numpy() for name, table in self.tables_.items() if name != "encoder"}
+        arrays |= {f"network.{name}": tensor.numpy() for name, tensor in self.network_.state_dict().items()}
+        rule = [self.rule_.n_neighbors, self.rule_.sharpness, self.share_]
+        return State({**arrays, **pack_csr("Y", self.Y_)}, {"rule": rule, "index": facts, "n_points": self.Y_.shape[0]})
+
+    def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        c = self.config
+        try:
+            n_neighbors, sharpness, share = state.facts["rule"]
+            self.rule_, self.share_ = VoteRule(int(n_neighbors), float(sharpness)), float(share)
+            n_points, index = int(state.facts["n_points"]), dict(state.facts["index"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the model's facts are damaged: {error}") from None
+        shapes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
+        self.tables_ = {name: Table(state.array(f"tables.{name}", shape=shape)) for name, shape in shapes.items()}
+        self.network_ = Network(c).eval()
+        with torch.no_grad():
+            for name, tensor in self.network_.state_dict().items():
+                tensor.copy_(torch.from_numpy(state.array(f"network.{name}", shape=tuple(tensor.shape))))
+        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        mine = {n.removeprefix("index."): array for n, array in state.arrays.items() if n.startswith("index.")}
+        self.index_ = load_index(mine, index)
+
+
+def _log_odds(Y: sp.csr_matrix) -> Floats:
+    """(n_labels, 1) log odds of each label in train: where a decoder that knows nothing else should start."""
+    share = np.bincount(Y.indices, minlength=Y.shape[1]) / max(1, Y.shape[0])
+    share = np.clip(share, 1e-4, 1 - 1e-4)
+    return np.asarray(np.log(share / (1 - share))[:, None], dtype=np.float32)
