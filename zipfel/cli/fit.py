@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,8 +103,9 @@ def demo(
     texts = datasets.EXAMPLES["debian-tags"]
     for text, labels in zip(texts, model.predict(texts, k=5).rows(), strict=True):
         console().print(prediction_table(f"“{text}”", labels))
-    typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | zipfel predict {out} -')
-    typer.echo(f"  zipfel info {out}\n  zipfel fit your-data.jsonl --out your-model")
+    typed = "zipfel" if shutil.which("zipfel") else os.path.relpath(sys.argv[0])
+    typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
+    typer.echo(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
 
 
 def fit_and_save(
