@@ -151,30 +151,26 @@ def find_words(
 
 
 @njit(cache=True, nogil=True)
-def count_terms(
+def find_grams(
     bounds: Array,
     words: Array,
     row: int,
     secret: Array,
     grow: bool,
     table: Table,
-    rows: Rows,
-    where: Array,
     grams: Array,
+    term_bounds: Array,
+    terms: Array,
 ) -> int:
-    """Counts the words and n-grams of documents `row`, `row` + 1, ...; returns the first that was not counted.
+    """The ids of words and of the n-grams that end with them, in order; returns the first document that was not read.
 
-    grow: as in `find_words`, for n-grams; and the table's POINTS and OCCURRENCES are kept.
-    where: for each id, where in `ids` it was last written (or anything: a wrong place is recognised).
-    grams: (longest n-gram,) space for the n-grams that end with the word before, by length - 1.
+    grow: as in `find_words`, for n-grams. grams: (longest n-gram,) space for those that end with the word before.
     """
     slots, entries, arena, size = table
-    indptr, ids, counts = rows
-    nnz = indptr[row]
+    n = term_bounds[row]
     while row < len(bounds) - 1:
         if grow and size[0] + (bounds[row + 1] - bounds[row]) * (len(grams) - 1) > len(entries):
             break
-        begin = nnz
         for order in range(len(grams)):
             grams[order] = -1
         for i in range(bounds[row], bounds[row + 1]):
@@ -187,25 +183,42 @@ def count_terms(
                         code = entries[parent, CODE] * secret[1] ^ entries[word, CODE]
                         entry = _find(slots, entries, arena, code, parent, word, arena, 0)
                         if entry < 0 and grow:
-                            entry = _insert(slots, entries, arena, size, entry, code, parent, word, arena, np.int64(0))
+                            entry = _insert(slots, entries, arena, size, entry, code, parent, word, arena, 0)
                 parent, grams[order] = grams[order], max(entry, -1)
-                if entry < 0:
-                    continue
-                at = np.int64(where[entry])
-                if begin <= at < nnz and ids[at] == entry:
-                    counts[at] += 1
-                else:
-                    where[entry] = nnz
-                    ids[nnz] = entry
-                    counts[nnz] = 1
-                    nnz += 1
+                terms[n] = grams[order]
+                n += 1
         row += 1
-        indptr[row] = nnz
-        if grow:
+        term_bounds[row] = n
+    return row
+
+
+@njit(cache=True, nogil=True)
+def count_terms(bounds: Array, terms: Array, learn: bool, entries: Array, rows: Rows, where: Array) -> None:
+    """Counts the ids of each document, -1 left out. learn: POINTS and OCCURRENCES are kept.
+
+    where: for each id, where in `ids` it was last written (or anything: a wrong place is recognised).
+    """
+    indptr, ids, counts = rows
+    nnz = np.int64(0)
+    for row in range(len(bounds) - 1):
+        begin = nnz
+        for i in range(bounds[row], bounds[row + 1]):
+            entry = np.int64(terms[i])
+            if entry < 0:
+                continue
+            at = np.int64(where[entry])
+            if begin <= at < nnz and ids[at] == entry:
+                counts[at] += 1
+            else:
+                where[entry] = nnz
+                ids[nnz] = entry
+                counts[nnz] = 1
+                nnz += 1
+        indptr[row + 1] = nnz
+        if learn:
             for i in range(begin, nnz):
                 entries[ids[i], POINTS] += 1
                 entries[ids[i], OCCURRENCES] += counts[i]
-    return row
 
 
 @njit(cache=True, nogil=True)
@@ -227,12 +240,8 @@ def merge_tables(table: Table, into: Table, mapping: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _sort(one: Array, two: Array, n: int, most: int) -> None:
-    """one[:n] by the number in its high half (at most `most`), a byte of it at a time.
-
-    two: space, 257 longer than `one`.
-    """
-    places = two[len(one) :]
+def _sort(one: Array, two: Array, places: Array, n: int, most: int) -> None:
+    """one[:n] by the number in its high half (at most `most`), a byte of it at a time; the rest is space."""
     shift = 32
     while most >> (shift - 32) > 0:
         for i in range(257):
@@ -252,12 +261,12 @@ def _sort(one: Array, two: Array, n: int, most: int) -> None:
 
 @njit(cache=True, nogil=True)
 def weigh_rows(
-    rows: Rows, columns: Array, idf: Array, sublinear: bool, values: Array, keys: Array, space: Array, weights: Array
+    rows: Rows, columns: Array, idf: Array, sublinear: bool, values: Array, keys: Array, two: Array, places: Array
 ) -> int:
     """Turns counted rows into TF-IDF rows of length 1 with sorted columns; returns how many values there are.
 
     columns: id -> column, or -1 for what is left out. `indptr` and `ids` are overwritten, `values` is filled.
-    keys, weights: int64 and float64 space for the longest row. space: int64, 257 longer.
+    keys, two, places: int64 space, for the longest row and 257.
     """
     indptr, ids, counts = rows
     stop = written = np.int64(0)
@@ -269,18 +278,18 @@ def weigh_rows(
             if column >= 0:
                 keys[n] = column << 32 | counts[i]
                 n += 1
-        _sort(keys, space, n, len(idf) - 1)
-        squares = 0.0
+        _sort(keys, two, places, n, len(idf) - 1)
+        begin, squares = written, 0.0
         for i in range(n):
             weight = float(keys[i] & 0xFFFFFFFF)
             if sublinear:
                 weight = 1.0 + np.log(weight)
-            weights[i] = weight * idf[keys[i] >> 32]
-            squares += weights[i] * weights[i]
-        scale = 1.0 / np.sqrt(squares) if n > 0 else 0.0
-        for i in range(n):
+            weight *= idf[keys[i] >> 32]
+            squares += weight * weight
             ids[written] = keys[i] >> 32
-            values[written] = weights[i] * scale
+            values[written] = weight
             written += 1
+        for i in range(begin, written):
+            values[i] = values[i] / np.sqrt(squares)
         indptr[row + 1] = written
     return int(written)

@@ -34,29 +34,20 @@ class Counted:
         """(values, columns, indptr) of TF-IDF rows; uses up the counts."""
         values = np.empty(len(self.rows.ids), dtype=np.float32)
         longest = int(np.diff(self.rows.indptr).max(initial=0))
-        keys, space, weights = np.empty(longest, np.int64), np.empty(longest + 257, np.int64), np.empty(longest)
-        n = kernel.weigh_rows(self.rows, columns, idf, sublinear, values, keys, space, weights)
+        space = (np.empty(size, dtype=np.int64) for size in (longest, longest, 257))
+        n = kernel.weigh_rows(self.rows, columns, idf, sublinear, values, *space)
         return values[:n], self.rows.ids[:n], self.rows.indptr
 
 
-class _Words(NamedTuple):
-    """Documents as word ids; filled by the kernel."""
+class _Terms(NamedTuple):
+    """Documents as ids, one an occurrence; filled by the kernels."""
 
-    token: Array  # int32, space for one word
     bounds: Array  # int64 (n + 1,)
-    ids: Array  # int32, -1 for a word without id
+    ids: Array  # int32, -1 for what has no id
 
     @classmethod
-    def space(cls, data: Array, n_texts: int) -> _Words:
-        """Room for the most that could be in these bytes: a word is two letters and a separator."""
-        bounds = np.zeros(n_texts + 1, dtype=np.int64)
-        return cls(np.empty(len(data), dtype=np.int32), bounds, np.empty(len(data) // 3, dtype=np.int32))
-
-    def rows(self, ngrams: int) -> kernel.Rows:
-        """Room for the counts of these words and their n-grams."""
-        most = int(self.bounds[-1]) * ngrams
-        indptr = np.zeros(len(self.bounds), dtype=np.int64)
-        return kernel.Rows(indptr, np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))
+    def space(cls, n_texts: int, most: int) -> _Terms:
+        return cls(np.zeros(n_texts + 1, dtype=np.int64), np.empty(most, dtype=np.int32))
 
 
 class WordTable:
@@ -81,37 +72,51 @@ class WordTable:
 
     def count(self, texts: Sequence[str]) -> Counted:
         """Counts the texts; new words and n-grams get new ids."""
-        data, ends = encoded(texts, self.lowercase)
-        sizes = np.diff(ends, prepend=0)
-        words = _Words.space(data, len(texts))
-        row = 0
-        while (row := self._find(data, ends, row, words, grow=True)) < len(texts):
-            self._grow(int(sizes[row]) // 3, int(sizes[row]))
-        rows = words.rows(self.ngrams)
-        row = 0
-        while (row := self._count(words, row, rows, self._where, grow=True)) < len(texts):
-            self._grow(int(sizes[row]) // 3 * self.ngrams, 0)
-        return Counted(_trimmed(rows), self)
+        return self._counted(texts, grow=True)
 
     def look_up(self, texts: Sequence[str]) -> Counted:
         """Counts the texts; what has no id is passed over. Changes nothing, so that threads may share the table."""
+        return self._counted(texts, grow=False)
+
+    def _counted(self, texts: Sequence[str], *, grow: bool) -> Counted:
+        terms = self._words(texts, grow)
+        if self.ngrams > 1:
+            terms = self._with_grams(terms, grow)
+        most = int(terms.bounds[-1])
+        indptr = np.zeros(len(texts) + 1, dtype=np.int64)
+        rows = kernel.Rows(indptr, np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))
+        where = self._where if grow else np.zeros(len(self._where), dtype=np.int32)
+        kernel.count_terms(terms.bounds, terms.ids, grow, self._arrays.entries, rows, where)
+        nnz = indptr[-1]
+        return Counted(kernel.Rows(indptr, rows.ids[:nnz].copy(), rows.counts[:nnz].copy()), self)
+
+    def _words(self, texts: Sequence[str], grow: bool) -> _Terms:
         data, ends = encoded(texts, self.lowercase)
-        words = _Words.space(data, len(texts))
-        self._find(data, ends, 0, words, grow=False)
-        rows = words.rows(self.ngrams)
-        self._count(words, 0, rows, np.zeros_like(self._where), grow=False)
-        return Counted(_trimmed(rows), self)
+        fold, sizes = folding(self.lowercase), np.diff(ends, prepend=0)
+        token = np.empty(int(sizes.max(initial=0)), dtype=np.int32)
+        words = _Terms.space(len(texts), len(data) // 3)  # two letters and a separator are the shortest word
+        row = 0
+        while row < len(texts):
+            row = kernel.find_words(data, ends, row, fold, _SECRET, grow, self._arrays, token, *words)
+            if row < len(texts):
+                self._grow(int(sizes[row]) // 3, int(sizes[row]))
+        return words
 
-    def _find(self, data: Array, ends: Array, row: int, words: _Words, *, grow: bool) -> int:
-        fold = folding(self.lowercase)
-        return int(kernel.find_words(data, ends, row, fold, _SECRET, grow, self._arrays, *words))
-
-    def _count(self, words: _Words, row: int, rows: kernel.Rows, where: Array, *, grow: bool) -> int:
+    def _with_grams(self, words: _Terms, grow: bool) -> _Terms:
+        n_texts, sizes = len(words.bounds) - 1, np.diff(words.bounds)
+        terms = _Terms.space(n_texts, int(words.bounds[-1]) * self.ngrams)
         grams = np.empty(self.ngrams, dtype=np.int64)
-        return int(kernel.count_terms(words.bounds, words.ids, row, _SECRET, grow, self._arrays, rows, where, grams))
+        row = 0
+        while row < n_texts:
+            row = kernel.find_grams(*words, row, _SECRET, grow, self._arrays, grams, *terms)
+            if row < n_texts:
+                self._grow(int(sizes[row]) * self.ngrams, 0)
+        return terms
 
     def absorb(self, other: WordTable) -> Array:
         """Adds the other's entries and counts; returns, for each id there, the id here."""
+        if len(other) == 0:
+            return np.zeros(0, dtype=np.int64)
         self._grow(len(other), int(other._arrays.size[1]))
         mapping = np.empty(len(other), dtype=np.int64)
         kernel.merge_tables(other._arrays, self._arrays, mapping)
@@ -136,7 +141,7 @@ class WordTable:
 
         It is enough to spell and sort the words: the blank of an n-gram sorts before all that words are made of.
         """
-        words = self._words(ids)
+        words = self._word_ids(ids)
         used = np.unique(words[words >= 0])
         spelled = self._spelled(used)
         ranks = np.full(len(self) + 1, -1, dtype=np.int64)  # one more, for the place that -1 points to
@@ -145,7 +150,7 @@ class WordTable:
 
     def names(self, ids: Array) -> list[str]:
         """The words and n-grams (words joined by a blank) of these ids."""
-        words = self._words(ids)
+        words = self._word_ids(ids)
         used = np.unique(words[words >= 0])
         spelled = dict(zip(used.tolist(), self._spelled(used), strict=True))
         names = [spelled[word] for word in words[:, 0].tolist()]
@@ -161,7 +166,7 @@ class WordTable:
         ends = starts + entries[words, kernel.LAST]
         return [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
-    def _words(self, ids: Array) -> Array:
+    def _word_ids(self, ids: Array) -> Array:
         """(n, ngrams): the ids of the words of each, filled up with -1."""
         entries = self._arrays.entries
         words = np.full((len(ids), self.ngrams), -1, dtype=np.int64)
@@ -181,8 +186,3 @@ def _empty(capacity: int, letters: int) -> kernel.Table:
         arena=np.empty(letters, dtype=np.int32),
         size=np.zeros(2, dtype=np.int64),
     )
-
-
-def _trimmed(rows: kernel.Rows) -> kernel.Rows:
-    nnz = rows.indptr[-1]
-    return kernel.Rows(rows.indptr, rows.ids[:nnz].copy(), rows.counts[:nnz].copy())
