@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,18 @@ def test_version() -> None:
     from zipfel import __version__
 
     assert __version__ in zipfel("--version").stdout
+
+
+def test_ctrl_c_is_told_in_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "zipfel", "fit", "-", "--method", "knn", "--out", "model"]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write('{"text": "a", "labels": ["b"]}\n')
+        process.stdin.flush()
+        time.sleep(5)  # by then it waits for more documents
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Ctrl-C" in said
+    assert "Traceback" not in said
+    assert not list(tmp_path.iterdir())

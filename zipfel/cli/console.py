@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,17 +31,26 @@ def fail(message: str, code: int = ERROR) -> NoReturn:
     sys.exit(code)
 
 
+class Stopped(BaseException):
+    """Ctrl-C, under a name that typer does not catch, so that the user is told what became of the work."""
+
+
+def _stop(*_: object) -> NoReturn:
+    raise Stopped
+
+
 def run_guarded(command: Callable[[], Any], *, debug: bool) -> None:
     """Turns errors into one sentence and an exit code; `--debug` shows where they came from."""
     from zipfel.errors import ZipfelError
 
     try:
+        signal.signal(signal.SIGINT, _stop)
         command()
     except ZipfelError as error:
         if debug:
             raise
         fail(str(error))
-    except KeyboardInterrupt:
+    except Stopped:
         fail("stopped by Ctrl-C; nothing was left half-written", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader, e.g. `head`, has seen enough

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zipfel.cli.console import TerminalProgress, print_json, say
+from zipfel.cli.console import Stopped, TerminalProgress, print_json, say
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -80,7 +80,12 @@ def fit(
     validation = _read(read, valid, alike) if valid else None
     testing = _read(read, test, alike) if test else None
     run = _run(seed, threads, time_budget, device, out, resume)
-    scores = fit_and_save(model, dataset, validation, testing, run, out)
+    try:
+        scores = fit_and_save(model, dataset, validation, testing, run, out)
+    except Stopped:
+        if run.checkpoint is not None and run.checkpoint.exists():
+            say(f"what was learned so far is in {run.checkpoint}: the same command with --resume goes on from there")
+        raise
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
 
