@@ -16,6 +16,8 @@ from zipfel.kernels.topk import merge_topk, score_pairs, sort_topk
 from zipfel.threads import get_threads, over_blocks
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+_LEAST = 128
+"""Candidates that are always re-scored: codes of four bits can tell far from near, not first from second."""
 faiss: Any = importlib.import_module("faiss")  # its stubs know half of it
 
 
@@ -134,6 +136,7 @@ class IvfPqIndex(Index):
         index = _plain_index(padded.shape[1], cells)
         index.cp.seed = index.pq.cp.seed = self.seed + 1
         index.cp.niter, index.cp.max_points_per_centroid = 10, 64
+        index.cp.min_points_per_centroid = index.pq.cp.min_points_per_centroid = 1
         rng = np.random.default_rng([self.seed, 401])
         sample = np.sort(rng.permutation(len(self))[: max(cells * 64, 10_000)])
         index.train(padded[sample])
@@ -144,7 +147,7 @@ class IvfPqIndex(Index):
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
         faiss.omp_set_num_threads(get_threads())
         settings = faiss.SearchParametersIVF(nprobe=min(self.probes, self._faiss.nlist))
-        width = min(len(self), k * self.rescore)
+        width = min(len(self), max(k * self.rescore, _LEAST))
         _, places = self._faiss.search(_padded(queries), width, params=settings)
         places = np.sort(places.astype(np.int64), axis=1)  # rising, so that ties go to the lowest id
         return rescored(queries, self.vectors, places, k)

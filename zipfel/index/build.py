@@ -58,7 +58,7 @@ def _tune(index: Any, queries: Vectors, k: int, target: float) -> None:
         if index.kind == "hnsw":
             index.effort *= 2
         else:
-            index.probes *= 2
+            index.probes, index.rescore = 2 * index.probes, min(2 * index.rescore, 16)
     index.recall = measured_recall(index, queries, truth)
 
 

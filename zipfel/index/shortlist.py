@@ -91,9 +91,11 @@ class ShortlistScorer:
         return arrays | {f"index.{name}": array for name, array in index.items() if name != "vectors"}, facts
 
     @classmethod
-    def restored(cls, arrays: Arrays, facts: Mapping[str, Any], n_labels: int, dim: int) -> ShortlistScorer:
+    def restored(
+        cls, arrays: Arrays, facts: Mapping[str, Any], n_labels: int, dim: int, n_head: int
+    ) -> ShortlistScorer:
         labels, head, mean = (_vector(arrays, name) for name in ("labels", "head", "mean"))
-        _check_ids(labels, head, n_labels)
+        _check_ids(labels, head, n_labels, n_head)
         if mean.shape != (dim,):
             raise ModelFileError(f"the mean in the model has shape {mean.shape}, not {(dim,)}")
         classifiers, codes = (unpack_table(name, arrays, len(labels), dim) for name in ("classifiers", "codes"))
@@ -110,13 +112,13 @@ def _vector(arrays: Arrays, name: str) -> npt.NDArray[Any]:
     return arrays[name]
 
 
-def _check_ids(labels: Ids, head: Ids, n_labels: int) -> None:
+def _check_ids(labels: Ids, head: Ids, n_labels: int, n_head: int) -> None:
     sound = (
         len(labels) > 0
         and bool((np.diff(labels) > 0).all())
         and labels[0] >= 0
         and labels[-1] < n_labels
-        and len(np.unique(head)) == len(head)
+        and len(np.unique(head)) == len(head) == min(n_head, len(labels))
         and bool(((head >= 0) & (head < len(labels))).all())
     )
     if not sound:

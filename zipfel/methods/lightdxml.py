@@ -304,7 +304,7 @@ class LightDXML(Method):
         facts = state.facts
         self.settings_, self.facts_ = LightDXMLConfig.from_dict(facts["settings"]), dict(facts["training"])
         self.beta_, dim = float(facts["beta"]), int(self.settings_.dim or 0)
-        self.scorer_ = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, dim)
+        self.scorer_ = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, dim, self.settings_.n_head)
         self.tokens_ = unpack_table("tokens", state.arrays, n_features, dim)
         self.encoder_ = ResidualEncoder(dim, 0.0, torch.Generator())
         names = self.encoder_.state_dict()

@@ -1,0 +1,123 @@
+"""One suite for every kind of index: the known answer, ties, padding, adding, removing, saving, damage."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from zipfel.errors import ModelFileError, ParameterError
+from zipfel.index import ExactIndex, build_index, load_index
+from zipfel.index.base import unit_rows
+from zipfel.threads import use_threads
+
+KINDS = ["exact", "hnsw", "ivfpq"]
+METRICS = ["cosine", "inner"]
+
+
+def _cloud(n: int = 600, dim: int = 10, seed: int = 0) -> npt.NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    places = rng.standard_normal((12, dim))
+    return (places[rng.integers(0, 12, n)] + 0.3 * rng.standard_normal((n, dim))).astype(np.float32)
+
+
+def _sorted(vectors: npt.NDArray[np.float32], queries: npt.NDArray[np.float32], metric: str) -> npt.NDArray[np.float32]:
+    if metric == "cosine":
+        vectors, queries = unit_rows(vectors), unit_rows(queries)
+    return queries @ vectors.T
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_finds_what_a_full_sort_finds(kind: str, metric: str) -> None:
+    vectors, queries = _cloud(), _cloud(20, seed=1)
+    index = build_index(vectors, kind=kind, metric=metric, k=10, queries=queries)
+    ids, scores = index.search(queries, 10)
+    truth = _sorted(vectors, queries, metric)
+    best = np.argsort(-truth, axis=1, kind="stable")[:, :10]
+    found = np.mean([np.isin(b, i).mean() for b, i in zip(best, ids, strict=True)])
+    assert found >= (1.0 if kind == "exact" else 0.9)
+    np.testing.assert_allclose(scores, np.take_along_axis(truth, ids, 1), rtol=1e-4, atol=1e-4)
+    assert np.all(np.diff(scores, axis=1) <= 1e-6)
+    assert index.recall >= 0.9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_save_and_load_answer_the_same(kind: str) -> None:
+    index, queries = build_index(_cloud(), kind=kind, k=10), _cloud(9, seed=2)
+    again = load_index(*index.state())
+    for one, other in zip(index.search(queries, 7), again.search(queries, 7), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (again.recall, again.recall_at) == (index.recall, index.recall_at)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_added_rows_are_found_and_removed_ones_are_not(kind: str) -> None:
+    vectors = _cloud()
+    index = build_index(vectors[:500], kind=kind, k=10)
+    added = index.add(vectors[500:])
+    assert added.tolist() == list(range(500, 600))
+    ids, _ = index.search(vectors[590:], 1)
+    assert ids[:, 0].tolist() == list(range(590, 600))
+    index.remove(np.array([595, 3, 10**6]))
+    ids, _ = index.search(vectors[595:596], 5)
+    assert 595 not in ids
+    assert len(index) == 598
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fewer_vectors_than_asked_are_padded(kind: str) -> None:
+    ids, scores = build_index(_cloud(5), kind=kind).search(_cloud(2, seed=3), 8)
+    assert np.all(ids[:, 5:] == -1)
+    assert np.all(np.isneginf(scores[:, 5:]))
+    assert np.all(np.sort(ids[:, :5], axis=1) == np.arange(5))
+    assert build_index(_cloud(5), kind=kind).search(_cloud(0), 3)[0].shape == (0, 3)
+
+
+def test_ties_go_to_the_lowest_id_across_blocks() -> None:
+    vectors = np.ones((20_000, 2), dtype=np.float32)
+    ids, _ = ExactIndex(vectors).search(vectors[:3], 4)
+    assert ids.tolist() == [[0, 1, 2, 3]] * 3
+
+
+def test_a_row_of_zeros_scores_zero() -> None:
+    index = build_index(np.array([[0.0, 0.0], [1.0, 0.0]], dtype=np.float32))
+    ids, scores = index.search(np.array([[2.0, 0.0], [0.0, 0.0]], dtype=np.float32), 2)
+    assert ids.tolist() == [[1, 0], [0, 1]]
+    assert scores.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_arrays_are_refused(kind: str) -> None:
+    arrays, facts = build_index(_cloud(), kind=kind, k=10).state()
+    for name, array in arrays.items():
+        rest = {other: found for other, found in arrays.items() if other != name}
+        with pytest.raises(ModelFileError):
+            load_index(rest, facts)
+        with pytest.raises(ModelFileError):
+            load_index({**rest, name: array[: len(array) // 2]}, facts)
+    with pytest.raises(ModelFileError):
+        load_index(arrays, {**facts, "kind": "nothing"})
+    if kind == "hnsw":
+        with pytest.raises(ModelFileError, match="graph"):
+            load_index({**arrays, "neighbors": np.full_like(arrays["neighbors"], 10**6)}, facts)
+    if kind == "ivfpq":
+        with pytest.raises(ModelFileError, match="codes"):
+            load_index({**arrays, "members": arrays["members"] + 1}, facts)
+
+
+def test_faiss_and_torch_share_a_process_with_threads() -> None:
+    with use_threads(2):
+        index = build_index(_cloud(3000), kind="ivfpq", k=5)
+        before = torch.ones(300, 300) @ torch.ones(300, 300)
+        ids, _ = index.search(_cloud(200), 5)
+        assert torch.equal(torch.ones(300, 300) @ torch.ones(300, 300), before)
+        assert ids.min() >= 0
+
+
+def test_unknown_kind_and_metric() -> None:
+    with pytest.raises(ParameterError, match="index kind"):
+        build_index(_cloud(), kind="tree")
+    with pytest.raises(ParameterError, match="metric"):
+        build_index(_cloud(), metric="manhattan")

@@ -1,0 +1,101 @@
+"""The loop: learns, stops, resumes to the same numbers, keeps to its budgets."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from zipfel.errors import ModelFileError, ParameterError, ResourceError
+from zipfel.run import Run
+from zipfel.training import memory
+
+_FILE = Path(__file__).with_name("trainee.py")
+_SPEC = importlib.util.spec_from_file_location("trainee", _FILE)
+assert _SPEC is not None
+assert _SPEC.loader is not None
+trainee: Any = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(trainee)
+
+
+def test_it_learns_and_keeps_the_best_epoch() -> None:
+    history, _ = trainee.train(Run(seed=1, threads=1), epochs=15)
+    losses = [epoch["loss"] for epoch in history.epochs]
+    assert losses[-1] < losses[0] / 2
+    assert history.best > 0.9
+    assert history.best == max(epoch["P@1"] for epoch in history.epochs)
+    assert history.epochs[history.best_epoch]["P@1"] == history.best
+
+
+def test_same_seed_same_weights_and_the_global_generator_is_left_alone() -> None:
+    torch.manual_seed(123)
+    digests = {trainee.digest(trainee.train(Run(seed=2, threads=threads))[1]) for threads in (1, 1)}
+    other = trainee.digest(trainee.train(Run(seed=3, threads=1))[1])
+    assert len(digests) == 1
+    assert other not in digests
+
+
+def test_patience_stops_and_clipping_bounds_the_step() -> None:
+    history, _ = trainee.train(Run(seed=1, threads=1), epochs=40, patience=2)
+    assert history.stopped
+    assert len(history.epochs) < 40
+    clipped, _ = trainee.train(Run(seed=1, threads=1), epochs=2, clip=1e-3)
+    assert math.isfinite(clipped.epochs[-1]["loss"])
+
+
+def test_time_budget_stops_well() -> None:
+    history, _ = trainee.train(Run(seed=1, threads=1, time_budget=0.5), epochs=10_000, pause=0.01)
+    assert history.stopped == "time budget"
+    assert history.best > 0
+
+
+def test_a_finished_phase_is_not_run_again(tmp_path: Path) -> None:
+    run = Run(seed=4, threads=1, checkpoint=tmp_path)
+    _, first = trainee.train(run)
+    history, again = trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path, resume=True))
+    assert len(history.epochs) == 6
+    assert trainee.digest(first) == trainee.digest(again)
+    with pytest.raises(ModelFileError, match="start without resume"):
+        trainee.train(Run(seed=5, threads=1, checkpoint=tmp_path, resume=True))
+
+
+def test_a_torn_checkpoint_is_a_clear_error(tmp_path: Path) -> None:
+    trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path), epochs=1)
+    file = tmp_path / "training.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ModelFileError, match="start without resume"):
+        trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path, resume=True), epochs=1)
+
+
+def test_killed_and_resumed_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    command = [sys.executable, str(_FILE), str(tmp_path / "killed")]
+    started = subprocess.Popen([*command, "0.03"], stdout=subprocess.DEVNULL)
+    file = tmp_path / "killed" / "training.safetensors"
+    deadline = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(started.pid, signal.SIGKILL)
+    assert started.wait() == -signal.SIGKILL
+    resumed = subprocess.run([*command, "0"], capture_output=True, text=True, check=True).stdout.strip()
+    _, whole = trainee.train(Run(seed=5, threads=1))
+    assert resumed == trainee.digest(whole)
+
+
+def test_too_little_memory_is_an_error_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    with pytest.raises(ResourceError, match="GB are free"):
+        trainee.train(Run(seed=1, threads=1))
+
+
+def test_a_loss_that_is_no_number_says_what_to_do() -> None:
+    with pytest.raises(ParameterError, match="lower lr"):
+        trainee.train(Run(seed=1, threads=1), schedule="constant", clip=None, warmup=-math.inf, epochs=1)
