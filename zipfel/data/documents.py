@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,12 +33,12 @@ LABEL_FIELDS = ("labels", "label", "tags", "tag", "subjects", "topics", "categor
 ID_FIELDS = ("id", "uid", "doc_id", "docid")
 
 
-def pick(wanted: str | None, known: tuple[str, ...], found: Iterable[str]) -> str | None:
-    """The wanted field where it exists; without a wish the first of the known names, in any case."""
-    found = list(found)
-    if wanted is not None:
-        return wanted if wanted in found else None
-    by_lower = {name.strip().lower(): name for name in reversed(found)}
+def pick(wanted: str | None, known: tuple[str, ...], found: Collection[str]) -> str | None:
+    """The wanted field where it exists; without a wish the first of the known names, in upper or lower case."""
+    usual = known[0] if wanted is None else wanted
+    if usual in found or wanted is not None:
+        return usual if usual in found else None
+    by_lower = {name.strip().lower(): name for name in reversed([*found])}
     return next((by_lower[name] for name in known if name in by_lower), None)
 
 

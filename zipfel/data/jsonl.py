@@ -48,7 +48,7 @@ class _Rows:
         self._features: GrowingCSR | None = None
 
     def add(self, line: str) -> None:
-        row = json.loads(line, parse_constant=_no_constant)
+        row = _DECODER.decode(line)
         if not isinstance(row, dict):
             raise ValueError(f"a line must be an object, got {_kind(row)} | " + '{"text": ..., "labels": [...]}')
         features = row.get(FEATURES)
@@ -129,14 +129,13 @@ def _missing(what: str, key: str, row: dict[str, Any], option: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    return (
-        "null"
-        if value is None
-        else repr(value)[:40]
-        if not isinstance(value, dict | list)
-        else ("an object" if isinstance(value, dict) else "a list")
-    )
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return "null" if value is None else repr(value)[:40]
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number that JSON knows")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
