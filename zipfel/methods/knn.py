@@ -61,8 +61,7 @@ class Knn(Method):
         with run.timed("choice"):
             self._choose(train, valid, run)
         if valid is not None:
-            known = valid.Y[:, : train.n_labels]
-            self._remember(Points(sp.vstack([train.X, valid.X], "csr"), sp.vstack([train.Y, known], "csr")))
+            self._remember(train.joined(valid))
 
     def _remember(self, points: Points) -> None:
         rows = points.X
