@@ -162,7 +162,7 @@ class Trainer:
     def _progress(self) -> float:
         """Share of the training that is done, by steps or, where a time budget is nearer its end, by the clock."""
         done = self._steps / max(1, self.plan.epochs * len(self.batches))
-        if self.run.time_budget is not None:
+        if self.run.time_budget:
             done = max(done, 1.0 - max(0.0, self.run.time_left()) / self.run.time_budget)
         return done
 
