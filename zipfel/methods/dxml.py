@@ -108,7 +108,7 @@ class Network(nn.Module):
 
     def forward(self, sums: Tensor) -> Tensor:
         """(E, B, dim) of sums (B, E * hidden) = W1 x."""
-        blocks = sums.view(len(sums), len(self.W2), -1).transpose(0, 1) + self.bias1  # (E, B, hidden)
+        blocks = sums.view(len(sums), *self.W2.shape[:2]).transpose(0, 1) + self.bias1  # (E, B, hidden)
         bent = [torch.relu(b) if a == "relu" else b for a, b in zip(self.activations, blocks, strict=True)]
         return nn.functional.normalize(self.dropout(torch.stack(bent) @ self.W2 + self.bias2), dim=2)
 
@@ -287,8 +287,11 @@ class Dxml(Method):
     def state(self) -> State:
         dense = {f"network.{name}": tensor.numpy() for name, tensor in self.network_.state_dict().items()}
         arrays = {"W1": self.W1_, "centres": self.clusters_.centres, "codes": self.clusters_.vectors, **dense}
-        rule = [self.rule_.n_neighbors, self.rule_.sharpness, self.probes_]
-        facts = {"rule": rule, "activation": self.network_.activations[0], "n_points": self.Y_.shape[0]}
+        rule, sizes = (
+            [self.rule_.n_neighbors, self.rule_.sharpness, self.probes_],
+            [self.Y_.shape[0], self.clusters_.n_clusters],
+        )
+        facts = {"rule": rule, "activation": self.network_.activations[0], "sizes": sizes}
         return State({**arrays, **pack_csr("Y", self.Y_)}, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
@@ -297,7 +300,7 @@ class Dxml(Method):
         try:
             n_neighbors, sharpness, probes = state.facts["rule"]
             self.rule_, self.probes_ = VoteRule(int(n_neighbors), float(sharpness)), int(probes)
-            activation, n_points = str(state.facts["activation"]), int(state.facts["n_points"])
+            activation, (n_points, n_clusters) = str(state.facts["activation"]), map(int, state.facts["sizes"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         self.W1_ = state.array("W1", shape=(n_features, E * hidden))
@@ -306,7 +309,7 @@ class Dxml(Method):
             stored = state.array(f"network.{name}", shape=tuple(getattr(self.network_, name).shape))
             getattr(self.network_, name).data.copy_(torch.from_numpy(stored))
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
-        centres = state.array("centres", ndim=2)
+        centres = state.array("centres", shape=(n_clusters, E * dim))
         self.clusters_ = Clusters(centres, state.array("codes", shape=(n_points, E * dim)))
 
 

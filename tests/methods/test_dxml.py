@@ -1,0 +1,105 @@
+"""DXML: targets by hand, both losses and all label vectors learn, new points join without training."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.contract import N_LABELS, QUICK, known
+from zipfel.methods import Points, make_method
+from zipfel.metrics import evaluate
+from zipfel.run import Run
+
+PARAMS = {**QUICK["dxml"], "epochs": 4}
+
+
+def fitted(run=None, **params):
+    method = make_method("dxml", {**PARAMS, **params})
+    method.fit(known().train, None, run or Run(seed=1, threads=1))
+    return method
+
+
+def p_at_1(method, points):
+    return evaluate(method.predict(points.X, 1), points.Y, ks=(1,))["P@1"]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return fitted(activation="relu")
+
+
+def test_targets_by_hand():
+    method = make_method("dxml", {"targets": "plain"})
+    method.vectors_ = np.array([[1, 0], [0, 2], [4, 4]], np.float32)
+    Y = sp.csr_matrix(np.array([[1, 1, 0], [0, 0, 1], [0, 0, 0]], np.float32))
+    np.testing.assert_allclose(method._targets(Y), [[0.5, 1], [4, 4], [0, 0]])
+    method = make_method("dxml", {"targets": "centred"})
+    method.vectors_, method.centre_ = np.array([[1, 0], [0, 2], [4, 4]], np.float32), np.array([0.5, 0.0])
+    np.testing.assert_allclose(method._targets(Y[:2]), [[0, 1], np.array([3.5, 4]) / np.hypot(3.5, 4)], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"loss": "smooth_l1", "targets": "unit", "own_dim": 0},
+        {"vectors": "ppmi", "networks": 2},
+        {"vectors": "random", "activation": "auto", "edges": "plain", "dropout": 0.2},
+    ],
+    ids=["smooth_l1", "ppmi", "random"],
+)
+def test_every_variant_learns(params):
+    assert p_at_1(fitted(**params), known().test) >= 0.8
+
+
+def test_identical_label_sets_are_no_negatives():
+    from zipfel.training import Batches
+
+    method = make_method("dxml", {"targets": "plain"})
+    method.vectors_ = np.eye(3, dtype=np.float32)
+    Y = sp.csr_matrix(np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]], np.float32))
+    batch = next(Batches(sp.identity(4, format="csr", dtype=np.float32), Y, size=4, seed=0).epoch(0))
+    method._extend(batch, np.random.default_rng(0))
+    rows = batch.rows.tolist()
+    equal = [[{i, j} <= {0, 2} or i == j for j in rows] for i in rows]
+    assert batch.extra["same"].tolist() == equal
+
+
+def test_new_points_vote_without_any_training(plain):
+    """Label 6 is never seen in train; after partial_fit the documents that look like the new ones get it."""
+    method = make_method("dxml", plain.config.to_dict())
+    method.restore(plain.state(), known().train.n_features, N_LABELS)
+    X = known().test.X[:8]
+    Y = sp.csr_matrix((np.ones(8, np.float32), (np.arange(8), np.full(8, 6))), shape=(8, N_LABELS))
+    weights, before = method.W1_.copy(), len(method.clusters_)
+    assert not (method.predict(X, 3).labels == 6).any()
+    method.partial_fit(Points(X, Y))
+    assert (method.predict(X, 3).labels == 6).any(axis=1).all()
+    assert (weights == method.W1_).all()
+    assert len(method.clusters_) == before + 8
+    again = make_method("dxml", plain.config.to_dict())
+    again.restore(method.state(), known().train.n_features, N_LABELS)
+    np.testing.assert_array_equal(again.predict(X, 3).labels, method.predict(X, 3).labels)
+
+
+def test_points_without_labels_are_not_added(plain):
+    before = len(plain.clusters_)
+    plain.partial_fit(Points(known().test.X[:2], sp.csr_matrix((2, N_LABELS), dtype=np.float32)))
+    assert len(plain.clusters_) == before
+
+
+def test_a_hierarchy_file_takes_the_place_of_the_label_graph(tmp_path):
+    (tmp_path / "tree.txt").write_text("root 0\nroot 1\nroot 2\n3 4\n3 5\n")
+    method = make_method("dxml", {**PARAMS, "hierarchy": str(tmp_path / "tree.txt"), "own_dim": 0, "walks": 200})
+    vectors = method._label_vectors(known().train.Y, seed=1)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert vectors.shape == (N_LABELS, PARAMS["dim"])
+    assert unit[0] @ unit[1] > unit[0] @ unit[4]
+    assert unit[4] @ unit[5] > unit[0] @ unit[4]
+
+
+def test_several_clusters_are_searched_where_one_is_not_enough():
+    method = fitted(clusters=8)
+    assert method.clusters_.n_clusters == 8
+    assert 1 <= method.probes_ <= 8
+    assert p_at_1(method, known().test) >= 0.8
+    one = fitted(clusters=8, probes=1, n_neighbors=5, sharpness=10)
+    assert (one.probes_, one.rule_.n_neighbors, one.rule_.sharpness) == (1, 5, 10.0)
