@@ -39,7 +39,8 @@ CONFIGS: list[dict[str, Any]] = [
 
 
 def vectorizer_of(**params: Any) -> Vectorizer:
-    return Vectorizer(VectorizerConfig(**params))
+    """With scikit-learn's defaults."""
+    return Vectorizer(VectorizerConfig.from_dict({"min_df": 1, "sublinear": False, **params}))
 
 
 def sklearn_of(ngrams: int = 1, sublinear: bool = False, **params: Any) -> TfidfVectorizer:
@@ -103,6 +104,14 @@ def test_equal_to_sklearn_on_any_text(texts: list[str], params: dict[str, Any], 
 
 def test_max_features_keeps_the_most_frequent_and_ties_by_word() -> None:
     assert vectorizer_of(max_features=3).fit(["dd dd cc bb aa", "dd cc"]).feature_names == ["aa", "cc", "dd"]
+
+
+def test_a_small_collection_keeps_words_that_occur_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["red fish", "blue fish", "red"]
+    assert Vectorizer().fit(texts).feature_names == ["blue", "fish", "red"]
+    monkeypatch.setattr(vectorizer, "_SMALL", 3)
+    assert Vectorizer().fit(texts).feature_names == ["fish", "red"]
+    assert vectorizer_of(min_df=1).fit(texts).feature_names == ["blue", "fish", "red"]
 
 
 def test_unknown_words_and_empty_texts() -> None:

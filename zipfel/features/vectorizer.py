@@ -24,17 +24,25 @@ Array = npt.NDArray[Any]
 Weighed = tuple[Array, Array, Array]  # values, columns, indptr
 
 _CHUNK = 1 << 20  # characters that a thread works on at a time
+_SMALL = 1_000  # texts: fewer keep words that are in one of them
 
 
 @dataclass(frozen=True)
 class VectorizerConfig(Config):
-    """How texts become features."""
+    """How texts become features.
+
+    The defaults were chosen on held-out parts of train: with sublinear and min_df 2, plain k-NN's P@1 went from 65.9 to
+    69.4 on debian-tags and from 75.7 to 79.5 on 12,000 texts of eurlex57k, against scikit-learn's defaults. A small
+    collection keeps its words that occur once: it has few others.
+    """
 
     ngrams: int = param(1, "longest word n-gram; 2 adds pairs of neighbouring words", low=1, high=8)
-    min_df: int = param(1, "documents that a word or n-gram must be in, at least", low=1)
-    max_df: float = param(1.0, "share of the documents that a word or n-gram may be in, at most", low=0.0, high=1.0)
+    min_df: int | None = param(
+        None, f"texts that a word or n-gram must be in (none: 2, or 1 below {_SMALL:,} texts)", low=1
+    )
+    max_df: float = param(1.0, "share of the texts that a word or n-gram may be in, at most", low=0.0, high=1.0)
     max_features: int | None = param(None, "keep only this many, the most frequent of all (none: keep all)", low=1)
-    sublinear: bool = param(False, "1 + ln(count) in place of a word's count in a document")
+    sublinear: bool = param(True, "1 + ln(count) in place of a word's count in a document")
     lowercase: bool = param(True, "upper and lower case are the same word")
 
 
@@ -134,8 +142,9 @@ class Vectorizer:
             if keep is not None:
                 keep(counted)
         merged = {table: tables[0].absorb(table) for table in tables[1:]}
+        min_df = config.min_df or (1 if n_points < _SMALL else 2)
         self._vocabulary, columns = selected(
-            tables[0], n_points, min_df=config.min_df, max_df=config.max_df, max_features=config.max_features
+            tables[0], n_points, min_df=min_df, max_df=config.max_df, max_features=config.max_features
         )
         self._lookup = None
         return {tables[0]: columns, **{table: columns[ids] for table, ids in merged.items()}}
