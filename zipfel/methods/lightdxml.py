@@ -4,9 +4,9 @@ Mishra, Dasgupta, Jawanpuria, Mishra, Kumar: Light-weight Deep Extreme Multilabe
 
 Algorithm 1                                                                         here
 Step 1  x_i = TF-IDF weighted sum of token embeddings                               `token_table`, `_encode`
-Step 2  z_j = ReLU(W2 (W1 mu_j + b1) + b2), mu_j = mean of label j's x_i   Eq. 4-5  `LabelEncoder`, `LabelSide`
-        sum over positives of log(1 + ||x_i - z_j||^2)                     Eq. 2    `LabelSide.embed`
-Step 3  S_k(x_i) = the k labels of largest cos(x_i, z_j)                   Eq. 6    `LabelSide.shortlist`
+Step 2  z_j = ReLU(W2 (W1 mu_j + b1) + b2), mu_j = mean of label j's x_i   Eq. 4-5  `LabelEncoder`
+        sum over positives of log(1 + ||x_i - z_j||^2)                     Eq. 2    `embed_labels`
+Step 3  S_k(x_i) = the k labels of largest cos(x_i, z_j)                   Eq. 6    `Shortlists`
 Step 4  BCE of w_j . x_i over the positives and the shortlist              Eq. 7-8  `objective`
 Step 5  steps 2-4 again every `relabel_every` epochs, step 2 after the last         `cycle`, `_finish`
 Step 6  beta s(w_j . x_i) + (1 - beta) s(cos(x_i, z_j))                    Sec. F   `ShortlistScorer.rank`
@@ -16,8 +16,8 @@ Where we deviate (effects in docs/methods/lightdxml.md):
   every row is scored against the union by one matrix product. A row's positives are never its negatives.
 - The label encoder starts as the identity and the classifiers as their label's centroid, scaled (`start`): a label
   with three points would never get there by itself.
-- Label codes are compared after the mean of all points is taken away: x and z are not negative, so that all cosines
-  are large and say little.
+- Points and label codes may be negative (`relu` brings back the paper's ReLU on both), and are compared after the
+  mean of all points is taken away.
 - The `n_head` most frequent labels are in every shortlist: their centroids lie amid everything and near to nothing.
 - Dropout on tokens and in the residual block; a classifier's last weight is its bias, at first the log-odds.
 """
@@ -25,7 +25,7 @@ Where we deviate (effects in docs/methods/lightdxml.md):
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,8 @@ from torch import Tensor
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.index import build_index
-from zipfel.index.base import unit_rows
 from zipfel.index.shortlist import ShortlistScorer
 from zipfel.losses.bce import candidate_bce
-from zipfel.losses.log_distance import log_distance
 from zipfel.methods.base import Method, Points, State
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag, encode_bag
@@ -52,6 +50,7 @@ from zipfel.nn.tokens import token_table
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
+from zipfel.training.label_codes import embed_labels, spread, start_classifiers
 
 Array = npt.NDArray[np.float32]
 _BLOCK = 512
@@ -82,7 +81,8 @@ class LightDXMLConfig(declared.Config):
     beta: float | None = param(
         None, "weight of the classifier; None: chosen on validation", symbol="beta", low=0, high=1
     )
-    tokens: str = param("random", "first token embeddings", choices=("random", "corpus", "file"))
+    relu: bool = param(False, "a space without negative numbers, as in the paper")
+    tokens: str = param("corpus", "first token embeddings", choices=("random", "corpus", "file"))
     vectors: str | None = param(None, "a .vec file of word vectors, for tokens=file")
     index: str = param("auto", "how labels are searched", choices=("auto", "exact", "hnsw", "ivfpq"))
     precision: str = param("int8", "how the tables are saved", choices=PRECISIONS)
@@ -126,43 +126,20 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class LabelSide:
-    """Steps 2 and 3: label codes from centroids, and the shortlists of the training points."""
+class Shortlists:
+    """Step 3, Eq. 6: the labels near each training point, and the label encoder; kept in checkpoints."""
 
-    def __init__(self, Y: sp.csr_matrix, sampler: CandidateSampler, settings: LightDXMLConfig, run: Run) -> None:
-        self.Y, self.sampler, self.settings, self.run = Y, sampler, settings, run
-        self.encoder = LabelEncoder(int(settings.dim or 0))
-        self._counts = np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)
+    def __init__(self, sampler: CandidateSampler, settings: LightDXMLConfig) -> None:
+        self.sampler, self.settings = sampler, settings
+        self.encoder = LabelEncoder(int(settings.dim or 0), relu=settings.relu)
 
-    def embed(self, hidden: Array, cycle: int) -> Array:
-        """Step 2: (L, d) label codes after `label_epochs` of Eq. 2 on the points' representations (n, d)."""
-        points = torch.from_numpy(hidden)
-        centroids = torch.from_numpy(np.asarray(self.Y.T @ hidden) / self._counts[:, None])  # Eq. 5
-
-        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:  # noqa: ARG001 - no tables here
-            found = batch.candidates
-            assert found is not None
-            codes = self.encoder(centroids[found.labels])  # (c, d), Eq. 4
-            return log_distance(points[torch.from_numpy(batch.rows)], codes, found.rows, found.columns)  # Eq. 2
-
-        if self.settings.label_epochs:
-            nothing = sp.csr_matrix((len(hidden), 1), dtype=np.float32)
-            positives = CandidateSampler(self.Y, n_sampled=0)
-            seed = int(self.run.rng(3, cycle).integers(2**31))
-            batches = Batches(nothing, self.Y, size=2048, seed=seed, candidates=positives)
-            plan = Plan(epochs=self.settings.label_epochs, lr=1e-4)
-            Trainer(replace(self.run, checkpoint=None), batches, objective, plan, module=self.encoder).fit()
-        with torch.no_grad():
-            codes: Array = self.encoder(centroids).numpy()
-        return codes
-
-    def shortlist(self, hidden: Array, codes: Array) -> None:
-        """Step 3, Eq. 6, for every training point. A coarse search will do: these are negatives to draw from."""
+    def rebuild(self, hidden: Array, codes: Array, seed: int) -> None:
+        """A coarse search will do: these are negatives to draw from. Not needed where all labels are candidates."""
         if self.sampler.all_seen is not None or not self.sampler.n_hard:
             return
         mean, k = hidden.mean(axis=0), min(100, int(self.settings.shortlist or 1))
         kind = "ivfpq" if self.settings.index == "auto" else self.settings.index
-        index = build_index(codes - mean, kind=kind, queries=hidden - mean, k=k, recall=0.5, seed=self.run.seed)
+        index = build_index(codes - mean, kind=kind, queries=hidden - mean, k=k, recall=0.5, seed=seed)
         self.sampler.shortlist = index.search(hidden - mean, k)[0]
 
     def state(self) -> dict[str, Tensor]:
@@ -190,9 +167,10 @@ class LightDXML(Method):
         self._prepare(train, run)
         Y = train.Y[:, self.scorer_.labels]
         sampler = CandidateSampler(Y, n_sampled=settings.n_sampled, n_hard=settings.n_hard, all_below=3000)
-        labels = LabelSide(Y, sampler, settings, run)
-        self._train(Points(train.X, Y), valid, labels, run)
-        self._finish(train, valid, labels, run)
+        shortlists = Shortlists(sampler, settings)
+        train = Points(train.X, Y)
+        self._train(train, valid, shortlists, run)
+        self._finish(train, valid, shortlists.encoder, run)
 
     def _prepare(self, train: Points, run: Run) -> None:
         """Step 1: token embeddings; classifiers that know how frequent their label is, and no more."""
@@ -209,27 +187,27 @@ class LightDXML(Method):
         self.tables_ = {"features": Table(tokens), "labels": Table(classifiers)}
         self.tokens_ = self.tables_["features"].numpy()
         draw = torch.Generator().manual_seed(int(run.rng(2).integers(2**62)))
-        self.encoder_ = ResidualEncoder(dim, settings.dropout, draw)
+        self.encoder_ = ResidualEncoder(dim, settings.dropout, draw, relu=settings.relu)
         head = np.argsort(-counts, kind="stable")[: settings.n_head].astype(np.int64)
         mean, codes = np.zeros(dim, dtype=np.float32), np.zeros_like(classifiers)
         self.scorer_ = ShortlistScorer(self.tables_["labels"].numpy(), codes, mean, labels, head)
         self.beta_ = 1.0
 
-    def _train(self, train: Points, valid: Points, labels: LabelSide, run: Run) -> None:
+    def _train(self, train: Points, valid: Points, shortlists: Shortlists, run: Run) -> None:
         """Steps 2 to 5."""
         settings = self.settings_
         size, every = int(settings.batch or 1), int(settings.relabel_every or 1)
-        batches = Batches(train.X, train.Y, size=size, seed=run.seed, candidates=labels.sampler, keep=settings.keep)
+        batches = Batches(train.X, train.Y, size=size, seed=run.seed, candidates=shortlists.sampler, keep=settings.keep)
 
         def cycle(epoch: int) -> None:
             if epoch % every == 0:
                 hidden = self._encode(train.X)
                 with run.timed("labels"):
-                    codes = labels.embed(hidden, epoch)
+                    codes = embed_labels(shortlists.encoder, hidden, train.Y, settings.label_epochs, run, epoch)
                 with run.timed("shortlist"):
-                    labels.shortlist(hidden, codes)
+                    shortlists.rebuild(hidden, codes, run.seed)
                 if epoch == 0:
-                    _start_classifiers(self.tables_["labels"], codes, hidden.mean(axis=0), settings.start)
+                    start_classifiers(self.tables_["labels"], codes, hidden.mean(axis=0), settings.start)
 
         def validate() -> float:
             return evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
@@ -237,7 +215,7 @@ class LightDXML(Method):
         plan = Plan(epochs=int(settings.epochs or 1), lr=settings.lr, patience=settings.patience)
         trainer = Trainer(
             run, batches, self.objective, plan, tables=self.tables_, module=self.encoder_,
-            validate=validate, before_epoch=cycle, kept={"labels": labels}, name=self.name,
+            validate=validate, before_epoch=cycle, kept={"shortlists": shortlists}, name=self.name,
         )  # fmt: skip
         with run.timed("classifier"):
             self.history_ = trainer.fit()
@@ -251,12 +229,12 @@ class LightDXML(Method):
         weight = found.inclusion**-self.settings_.correction if self.settings_.correction else None
         return candidate_bce(logits, found.rows, found.columns, weight)
 
-    def _finish(self, train: Points, valid: Points, labels: LabelSide, run: Run) -> None:
+    def _finish(self, train: Points, valid: Points, encoder: LabelEncoder, run: Run) -> None:
         """Re-embeds the labels, rounds the tables as they will be saved, builds the index, chooses beta."""
         settings, before = self.settings_, evaluate(self.predict(valid.X, 5), valid.Y)
         hidden = self._encode(train.X)
         with run.timed("labels"):
-            codes = labels.embed(hidden, LAST)
+            codes = embed_labels(encoder, hidden, train.Y, settings.label_epochs, run, LAST)
         self.tokens_ = rounded(self.tokens_, settings.precision)
         classifiers, codes = (rounded(t, settings.precision) for t in (self.tables_["labels"].numpy(), codes))
         with run.timed("index"):
@@ -267,7 +245,7 @@ class LightDXML(Method):
             self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
         lost = {f"P@{k}": round(before[f"P@{k}"] - after[f"P@{k}"], 4) for k in (1, 3, 5)}
         run.progress.message(f"tables in {settings.precision}: validation loses {lost}")
-        self.facts_ = {"lost_by_rounding": lost, "spread": _spread(codes), "best_epoch": self.history_.best_epoch}
+        self.facts_ = {"lost_by_rounding": lost, "spread": spread(codes), "best_epoch": self.history_.best_epoch}
         del self.tables_
 
     def _choose_beta(self, valid: Points) -> float:
@@ -306,20 +284,6 @@ class LightDXML(Method):
         self.beta_, dim = float(facts["beta"]), int(self.settings_.dim or 0)
         self.scorer_ = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, dim, self.settings_.n_head)
         self.tokens_ = unpack_table("tokens", state.arrays, n_features, dim)
-        self.encoder_ = ResidualEncoder(dim, 0.0, torch.Generator())
+        self.encoder_ = ResidualEncoder(dim, 0.0, torch.Generator(), relu=self.settings_.relu)
         names = self.encoder_.state_dict()
         self.encoder_.load_state_dict({name: torch.from_numpy(state.array(f"encoder.{name}")) for name in names})
-
-
-def _start_classifiers(table: Table, codes: Array, mean: Array, length: float) -> None:
-    """Along the label's code, seen from the mean of all points, where the logit stays at the log-odds."""
-    weights = table.numpy()
-    direction = unit_rows(codes - mean)[:, :-1] * np.float32(length)
-    weights[:, :-1] = direction
-    weights[:, -1] -= direction @ mean[:-1]
-
-
-def _spread(codes: Array) -> float:
-    """1 - mean cosine of label codes to their mean: near 0, all labels have collapsed to one place."""
-    units = unit_rows(codes)
-    return float(1 - (units @ unit_rows(units.mean(axis=0, keepdims=True)).T).mean())

@@ -7,13 +7,15 @@ from torch import Tensor, nn
 
 
 class ResidualEncoder(nn.Module):
-    """A bag (B, d) to its representation (B, d): h = ReLU(bag + b), then h + ReLU(R h + c) on h with dropout.
+    """A bag (B, d) to its representation (B, d): h + ReLU(R h + c) of the bag h with dropout.
 
-    R starts small, so the block starts near the identity and learns what to add.
+    relu: h = ReLU(bag + b) instead, a space without negative numbers. R starts small, so the block starts near the
+    identity and learns what to add.
     """
 
-    def __init__(self, dim: int, dropout: float, generator: torch.Generator) -> None:
+    def __init__(self, dim: int, dropout: float, generator: torch.Generator, *, relu: bool = False) -> None:
         super().__init__()
+        self.relu = relu
         self.bias = nn.Parameter(torch.zeros(dim))
         self.residual = nn.Linear(dim, dim)
         nn.init.normal_(self.residual.weight, std=0.02, generator=generator)
@@ -21,24 +23,26 @@ class ResidualEncoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, bags: Tensor) -> Tensor:
-        hidden = self.dropout(torch.relu(bags + self.bias))
+        hidden = self.dropout(torch.relu(bags + self.bias) if self.relu else bags + self.bias)
         out: Tensor = hidden + torch.relu(self.residual(hidden))
         return out
 
 
 class LabelEncoder(nn.Module):
-    """Centroids (L, d) to label codes (L, d): ReLU(W2 (W1 mu + b1) + b2), LightDXML Eq. 4.
+    """Centroids (L, d) to label codes (L, d): ReLU(W2 (W1 mu + b1) + b2), LightDXML Eq. 4; without `relu` no ReLU.
 
     Both layers start as the identity: the code of a label starts as its centroid, where it belongs, and training
     moves it from there.
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, *, relu: bool = False) -> None:
         super().__init__()
+        self.relu = relu
         self.inner, self.outer = nn.Linear(dim, dim), nn.Linear(dim, dim)
         for layer in (self.inner, self.outer):
             nn.init.eye_(layer.weight)
             nn.init.zeros_(layer.bias)
 
     def forward(self, centroids: Tensor) -> Tensor:
-        return torch.relu(self.outer(self.inner(centroids)))
+        codes: Tensor = self.outer(self.inner(centroids))
+        return torch.relu(codes) if self.relu else codes

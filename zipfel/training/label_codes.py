@@ -1,0 +1,61 @@
+"""Label codes learned from centroids: step 2 of LightDXML, and what its classifiers and reports take from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from zipfel.index.base import unit_rows
+from zipfel.losses.log_distance import log_distance
+from zipfel.nn.encoder import LabelEncoder
+from zipfel.nn.table import Table
+from zipfel.run import Run
+from zipfel.training.batches import Batch, Batches
+from zipfel.training.candidates import CandidateSampler
+from zipfel.training.trainer import Plan, Trainer
+
+Array = npt.NDArray[np.float32]
+
+
+def embed_labels(encoder: LabelEncoder, hidden: Array, Y: sp.csr_matrix, epochs: int, run: Run, cycle: int) -> Array:
+    """(L, d) codes z_j of labels Y (n, L), after `epochs` of Eq. 2 on the points' representations (n, d)."""
+    counts = np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)
+    points = torch.from_numpy(hidden)
+    centroids = torch.from_numpy(np.asarray(Y.T @ hidden) / counts[:, None])  # Eq. 5
+
+    def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:  # noqa: ARG001 - no tables here
+        found = batch.candidates
+        assert found is not None
+        codes = encoder(centroids[found.labels])  # (c, d), Eq. 4
+        return log_distance(points[torch.from_numpy(batch.rows)], codes, found.rows, found.columns)  # Eq. 2
+
+    if epochs:
+        nothing = sp.csr_matrix((len(hidden), 1), dtype=np.float32)
+        seed, positives = int(run.rng(3, cycle).integers(2**31)), CandidateSampler(Y, n_sampled=0)
+        batches = Batches(nothing, Y, size=2048, seed=seed, candidates=positives)
+        quiet = replace(run, checkpoint=None)  # a cycle is short; the phase around it has the checkpoints
+        Trainer(quiet, batches, objective, Plan(epochs=epochs, lr=1e-4), module=encoder, name="label codes").fit()
+    with torch.no_grad():
+        codes: Array = encoder(centroids).numpy()
+    return codes
+
+
+def start_classifiers(table: Table, codes: Array, mean: Array, length: float) -> None:
+    """Sets each classifier along its label's code, seen from the mean of all points, where its logit stays what its
+    bias (the last weight) says."""
+    weights = table.numpy()
+    direction = unit_rows(codes - mean)[:, :-1] * np.float32(length)
+    weights[:, :-1] = direction
+    weights[:, -1] -= direction @ mean[:-1]
+
+
+def spread(codes: Array) -> float:
+    """1 - mean cosine of label codes to their mean: near 0, all labels have collapsed to one place."""
+    units = unit_rows(codes)
+    return float(1 - (units @ unit_rows(units.mean(axis=0, keepdims=True)).T).mean())
