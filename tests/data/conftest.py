@@ -41,7 +41,7 @@ def good_files() -> dict[str, bytes]:
         "rows.svm": b"1,3 0:1 4:2 # remark\n# nothing\n\n 5:1\n2\n",
         "m.arff": ARFF,
         "m.xml": XML,
-        "rows.jsonl": b'{"id": "1", "text": "caf\xc3\xa9", "labels": ["a", "b"]}\n\n'
+        "rows.jsonl": b'{"id": "1", "text": "\xc3\xa9t\xc3\xa9", "labels": ["a", "b"]}\n\n'
         b'{"id": 2, "text": "", "labels": []}\n',
         "rows.csv": b'id,text,labels\n1,"one, two",a|b\n2,"three\nlines",\n',
         "rows.tsv": b"text\ttags\none\ta;b\ntwo\tb\n",

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-# Only `parse_rows` is cached on disk: it holds the two small functions.
+# Only `parse_rows` is cached on disk: it holds the small functions.
 
 OK, BAD, HARD = 0, 1, 2
 
@@ -76,6 +76,26 @@ def number(buf: npt.NDArray[np.uint8], pos: int) -> tuple[float, int, int]:
     return (-value if negative else value), pos, OK if value < _FLOAT32_END else BAD
 
 
+@njit(nogil=True)
+def label_list(
+    buf: npt.NDArray[np.uint8], pos: int, n_labels: int, labels: npt.NDArray[np.int32], nl: int
+) -> tuple[int, int, bool, bool]:
+    """(labels so far, position behind, whether it is sound, whether it is sorted) of "l1,l2" at the start of a row."""
+    first, tidy = nl, True
+    label, after = whole(buf, pos)
+    while buf[after] != _COLON:  # otherwise the row begins with a feature and has no labels
+        if after == pos or label >= n_labels:
+            return nl, pos, False, tidy
+        tidy = tidy and (nl == first or labels[nl - 1] < label)
+        labels[nl] = label
+        nl, pos = nl + 1, after
+        if buf[pos] != _COMMA:
+            break
+        pos += 1
+        label, after = whole(buf, pos)
+    return nl, pos, nl == first or buf[pos] <= _SPACE, tidy
+
+
 @njit(cache=True, nogil=True)
 def parse_rows(
     buf: npt.NDArray[np.uint8],
@@ -99,18 +119,9 @@ def parse_rows(
     while pos < end:
         start, first_f, first_l = pos, nf, nl
         if has_labels and _ZERO <= buf[pos] <= _NINE:
-            label, after = whole(buf, pos)
-            while buf[after] != _COLON:  # otherwise the row begins with a feature and has no labels
-                if after == pos or label >= n_labels:
-                    return rows, nf, nl, nh, pos, tidy
-                tidy = tidy and (nl == first_l or labels[nl - 1] < label)
-                labels[nl] = label
-                nl, pos = nl + 1, after
-                if buf[pos] != _COMMA:
-                    break
-                pos += 1
-                label, after = whole(buf, pos)
-            if nl > first_l and buf[pos] > _SPACE:
+            nl, pos, sound, in_order = label_list(buf, pos, n_labels, labels, nl)
+            tidy = tidy and in_order
+            if not sound:
                 return rows, nf, nl, nh, pos, tidy
         while buf[pos] != _NEWLINE:
             if buf[pos] == _SPACE or buf[pos] == _TAB or buf[pos] == _RETURN:
