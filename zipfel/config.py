@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -94,19 +95,19 @@ class Config:
     @classmethod
     def from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
         """Builds from `{"dim": 256, "ranker.enabled": "true"}`; nested dicts work too, text values are parsed."""
-        parts = cls._parts()
+        parts, known = cls._parts(), [p.name for p in cls.parameters()]
         own: dict[str, Any] = {}
         nested: dict[str, dict[str, Any]] = {}
-        for key, value in values.items():
+        for key, value in _flat(values, parts):
             head, _, tail = key.partition(".")
-            if head in parts and tail:
+            if key in parts:
+                raise ParameterError(f"{key} has parameters of its own: set {key}.NAME, got {value!r}")
+            if key not in known:
+                raise ParameterError(f"unknown parameter {key!r}{nearest(key, known)}")
+            if head in parts:
                 nested.setdefault(head, {})[tail] = value
-            elif head in parts and isinstance(value, Mapping):
-                nested.setdefault(head, {}).update(value)
-            elif key in {p.name for p in cls._own_parameters()}:
-                own[key] = value
             else:
-                raise ParameterError(f"unknown parameter {key!r}{nearest(key, [p.name for p in cls.parameters()])}")
+                own[key] = value
         return cls(**own, **{name: parts[name].from_dict(inner) for name, inner in nested.items()})
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,6 +116,15 @@ class Config:
 
     def replace(self: C, **changes: Any) -> C:
         return dataclasses.replace(self, **changes)
+
+
+def _flat(values: Mapping[str, Any], parts: Mapping[str, type[Config]]) -> Iterator[tuple[str, Any]]:
+    """The items, those of a part's own dict with dotted names."""
+    for key, value in values.items():
+        if key in parts and isinstance(value, Mapping):
+            yield from ((f"{key}.{inner}", found) for inner, found in _flat(value, parts[key]._parts()))
+        else:
+            yield key, value
 
 
 def _kind(hint: Any) -> str:
@@ -128,7 +138,7 @@ def _kind(hint: Any) -> str:
 def _coerced(parameter: Parameter, value: Any) -> Any:
     """Text (from the command line) and near-by types become the declared type; anything else is refused."""
     kind = parameter.kind.removesuffix("?")
-    if parameter.kind.endswith("?") and (value is None or value in ("none", "None", "")):
+    if parameter.kind.endswith("?") and (value is None or value in ("none", "None", "auto", "")):
         return None
     try:
         if kind == "bool":
@@ -139,7 +149,7 @@ def _coerced(parameter: Parameter, value: Any) -> Any:
             if isinstance(value, bool):
                 raise ValueError
             return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         words = {"bool": "true or false", "int": "a whole number", "float": "a number"}[kind]
         raise ParameterError(f"{parameter.name} must be {words}, got {value!r}") from None
     if not isinstance(value, str):
@@ -175,8 +185,8 @@ def _check(parameter: Parameter, value: Any) -> None:
         return
     if parameter.choices and value not in parameter.choices:
         raise ParameterError(f"{parameter.name} must be one of {', '.join(parameter.choices)}, got {value!r}")
-    if isinstance(value, float) and value != value:
-        raise ParameterError(f"{parameter.name} must be a number, got nan")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ParameterError(f"{parameter.name} must be a finite number, got {value}")
     if parameter.low is not None and value < parameter.low:
         raise ParameterError(f"{parameter.name} must be at least {parameter.low:g}, got {value!r}")
     if parameter.high is not None and value > parameter.high:

@@ -105,7 +105,7 @@ class Ranking:
         if n_candidates > 4 * k:
             # The k-th value cuts; everything equal to it stays in, so that ties still go to the lowest id.
             cut = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
-            width = max(k, int((scores >= cut).sum(axis=1).max()))
+            width = max(k, int((scores >= cut).sum(axis=1).max(initial=0)))
             keep = np.argpartition(-scores, min(width, n_candidates) - 1, axis=1)[:, :width]
             scores, labels = np.take_along_axis(scores, keep, 1), np.take_along_axis(labels, keep, 1)
         order = np.lexsort((labels, -scores))[:, :k]
