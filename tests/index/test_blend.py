@@ -1,0 +1,67 @@
+"""Sources of neighbours that vote together."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from zipfel.index.blend import Blend, Neighbourhood, simplex
+from zipfel.index.choice import VoteRule
+
+BALLOTS = sp.csr_matrix(np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.float32))
+AXES = np.eye(4, dtype=np.float32)
+
+
+def neighbourhood() -> Neighbourhood:
+    """Voters 0 and 1 are one source, 2 and 3 another, each on an axis of its own."""
+    return Neighbourhood({"a": (np.array([0, 1]), AXES[:2]), "b": (np.array([2, 3]), AXES[2:])}, BALLOTS)
+
+
+def blend(weight: float, rarity: float = 0.0) -> Blend:
+    rules = {"a": VoteRule(1, 10.0), "b": VoteRule(1, 10.0)}
+    return Blend(rules, {"a": weight, "b": 1 - weight}, rarity)
+
+
+def test_votes_of_both_sources_are_added_by_weight() -> None:
+    query = np.array([[0.1, 1, 1, 0]], dtype=np.float32)  # nearest: voter 1 (label 1), voter 2 (labels 1 and 2)
+    ranking = neighbourhood().rank(query, blend(0.25), 3)
+    assert ranking.labels.tolist() == [[1, 2, -1]]
+    np.testing.assert_allclose(ranking.scores[0, :2], [1.0, 0.75], rtol=1e-6)
+
+
+def test_rarity_favours_the_label_with_fewer_ballots() -> None:
+    query = np.array([[1, 0, 1, 0]], dtype=np.float32)  # voter 0 (label 0, once), voter 2 (labels 1 and 2, twice each)
+    assert neighbourhood().rank(query, blend(0.45), 1).labels[0, 0] == 1
+    assert neighbourhood().rank(query, blend(0.45, rarity=1.0), 1).labels[0, 0] == 0
+
+
+def test_the_choice_finds_the_source_that_knows() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 60)
+    Y = sp.csr_matrix(np.eye(3, dtype=np.float32)[truth])
+    good = (AXES[:3][truth] + 0.1 * rng.standard_normal((60, 3))).astype(np.float32)
+    noise = rng.standard_normal((60, 3)).astype(np.float32)
+    found = Neighbourhood({"good": (np.arange(60), good), "noise": (np.arange(60), noise)}, Y)
+    chosen, quality = found.choose(AXES[:3], sp.csr_matrix(np.eye(3, dtype=np.float32)), n_neighbors=(5,))
+    assert chosen.weights.get("good", 0) >= 0.5
+    assert quality >= 1 / 3  # P@1 = 1, P@3 = 1/3, P@5 = 1/5
+
+
+def test_idle_sources_are_left_out_and_facts_read_back() -> None:
+    one = blend(1.0, rarity=0.2).without_idle()
+    assert list(one.rules) == ["a"]
+    assert Blend.from_facts(one.facts()) == one
+
+
+def test_state_round_trip_and_many_queries() -> None:
+    queries = np.random.default_rng(1).standard_normal((5000, 4)).astype(np.float32)
+    found = neighbourhood()
+    again = Neighbourhood.restored(*found.state(), BALLOTS)
+    one, other = found.rank(queries, blend(0.5), 2), again.rank(queries, blend(0.5), 2)
+    np.testing.assert_array_equal(one.labels, other.labels)
+    assert one.labels.shape == (5000, 2)
+
+
+def test_simplex_sums_to_one() -> None:
+    weights = simplex(3)
+    assert len(weights) == 15
+    assert all(sum(found) == pytest.approx(1) for found in weights)

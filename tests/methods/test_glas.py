@@ -1,0 +1,87 @@
+"""GLaS against its equations, and its edges; the contract suite has the rest."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from tests.contract import QUICK, known
+from zipfel.methods import Points, make_method
+from zipfel.methods.glas import Glas, _Network
+from zipfel.metrics import evaluate
+from zipfel.run import Run
+
+
+def make(**params: object) -> Glas:
+    method = make_method("glas", {**QUICK["glas"], **params})
+    assert isinstance(method, Glas)
+    return method
+
+
+def p_at_1(method: Glas) -> float:
+    return evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"]
+
+
+def objective(method: Glas, train: Points) -> tuple[float, torch.Tensor, torch.Tensor, sp.csr_matrix]:
+    """(loss of the first batch, its scores, its label vectors of unit length, its labels as candidates)."""
+    method.network_ = _Network(method.config.dim, method.config.activation == "relu", method.config.length)
+    method.priors_ = np.ones(train.n_labels, dtype=np.float32)
+    tables, batches = method._tables(train, Run(seed=1)), method._batches(train, Run(seed=1))
+    batch = next(iter(batches.epoch(0)))
+    rows = {name: table.rows(batch.ids[name]) for name, table in tables.items()}
+    loss = method._objective(batch, rows).item()
+    assert batch.candidates is not None
+    V = torch.nn.functional.normalize(rows["labels"], dim=1).detach()
+    codes = torch.from_numpy(method._encode(train.X[batch.rows], tables["features"].numpy()))
+    return loss, method.config.length * codes @ V.T, V, batch.Y[:, batch.candidates.labels.numpy()]
+
+
+def test_the_objective_is_softmax_plus_lambda_times_equation_3() -> None:
+    train = known().train
+    method = make(keep=1.0, sampled=None, weight=7.0, batch=500, activation="linear")
+    loss, scores, V, Y = objective(method, train)
+    truth = torch.from_numpy(Y.toarray())
+    target = truth / truth.sum(dim=1, keepdim=True)
+    softmax = -(target * torch.log_softmax(scores, dim=1)).sum(dim=1).mean().item()
+    A = np.asarray((train.Y.T @ train.Y).todense(), dtype=np.float64)[:6, :6]
+    U = 0.5 * (A / np.diag(A) + A / np.diag(A)[:, None])
+    gram = V.numpy() @ V.numpy().T
+    assert loss == pytest.approx(softmax + 7.0 * ((gram - U) ** 2).sum() / 36, rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "margin", "mining"])
+@pytest.mark.parametrize("positives", ["all", "one"])
+def test_every_loss_learns(loss: str, positives: str) -> None:
+    method = make(loss=loss, positives=positives)
+    method.fit(known().train, known().valid, Run(seed=1))
+    assert p_at_1(method) > 0.85
+
+
+@pytest.mark.parametrize("regularizer", ["glas", "spread_out", "gravity", "none"])
+def test_every_regularizer_learns(regularizer: str) -> None:
+    method = make(regularizer=regularizer, affinity="geometric", start="random", activation="linear")
+    method.fit(known().train, known().valid, Run(seed=1))
+    assert p_at_1(method) > 0.85
+
+
+def test_vectors_are_of_one_length() -> None:
+    method = make(epochs=3)
+    method.fit(known().train, None, Run(seed=1))
+    lengths = np.linalg.norm(method.index_.vectors[:, :-1], axis=1)
+    np.testing.assert_allclose(lengths, float(method.network_.log_length.exp()), rtol=1e-4)
+
+
+def test_the_generalisation_gap_is_kept() -> None:
+    method = make(epochs=3)
+    method.fit(known().train, known().valid, Run(seed=1))
+    gap = method.state().facts["gap"]
+    assert gap["gap"] == pytest.approx(gap["train P@1"] - gap["valid P@1"])
+
+
+def test_rarity_lifts_rare_labels() -> None:
+    plain, lifted = make(epochs=3), make(epochs=3, rarity=1.0)
+    for method in (plain, lifted):
+        method.fit(known().train, known().valid, Run(seed=1))
+    X, counts = known().test.X, np.bincount(known().train.Y.indices)
+    mean = [counts[method.predict(X, 3).labels].mean() for method in (plain, lifted)]
+    assert mean[1] < mean[0]

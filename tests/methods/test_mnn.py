@@ -1,0 +1,113 @@
+"""MNN against its equations, and its edges; the contract suite has the rest."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from tests.contract import known
+from zipfel.methods import Points, make_method
+from zipfel.methods.mnn import Encoders, Mnn, _fingerprints
+from zipfel.metrics import evaluate
+from zipfel.nn.bag import LocalRows
+from zipfel.run import Run
+from zipfel.training import Batch
+
+QUICK = {"dim": 16, "encoders": 1, "epochs": 5, "batch": 16, "temperature": 0.1}
+
+
+def make(**params: object) -> Mnn:
+    method = make_method("mnn", {**QUICK, **params})
+    assert isinstance(method, Mnn)
+    return method
+
+
+def batch_of(method: Mnn, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[Batch, dict[str, torch.Tensor]]:
+    batch = Batch(np.arange(X.shape[0]), LocalRows.from_csr(X), Y, (0,))
+    method._extend(batch, np.random.default_rng(0), _fingerprints(Y))
+    generator = torch.Generator().manual_seed(0)
+    width = method.config.encoders * method.config.dim
+    tables = {"features": (X.shape[1], batch.X.ids), "labels": (Y.shape[1], batch.ids["labels"])}
+    rows = {name: torch.randn(n, width, generator=generator)[ids] for name, (n, ids) in tables.items()}
+    return batch, rows
+
+
+def by_the_paper(method: Mnn, batch: Batch, rows: dict[str, torch.Tensor], X: np.ndarray, Y: np.ndarray) -> float:
+    """Eq. 1-11 literally, one row and one negative at a time, for one encoder."""
+    W_x, W_y = torch.zeros(X.shape[1], rows["features"].shape[1]), torch.zeros(Y.shape[1], rows["labels"].shape[1])
+    W_x[batch.X.ids], W_y[batch.ids["labels"]] = rows["features"], rows["labels"]
+    f_x = [sum(W_x[j] * x[j] for j in np.flatnonzero(x)) / np.count_nonzero(x) for x in X]
+    f_y = [sum(W_y[j] for j in np.flatnonzero(y)) / np.count_nonzero(y) for y in Y]
+    total = 0.0
+    for i in range(len(X)):
+        total += 0.25 * (1 - torch.cosine_similarity(f_x[i], f_y[i], dim=0).item()) ** 2
+        hardest = 0.0
+        for j in batch.extra["sampled"][i].tolist():
+            c = torch.cosine_similarity(f_x[i], f_y[j], dim=0).item()
+            if c > method.config.margin and (Y[i] != Y[j]).any():
+                hardest = max(hardest, c**2)
+        total += hardest
+    return total / len(X)
+
+
+def test_the_objective_is_equation_11() -> None:
+    rng = np.random.default_rng(3)
+    X = (rng.random((6, 5)) * (rng.random((6, 5)) < 0.6)).astype(np.float32) + np.eye(6, 5, dtype=np.float32)
+    X[5, 0] = 1
+    Y = (rng.random((6, 4)) < 0.4).astype(np.float32)
+    Y[:, 0] = 1
+    Y[1] = Y[0]
+    method = make(loss="contrastive", margin=0.05, negatives=4)
+    batch, rows = batch_of(method, sp.csr_matrix(X), sp.csr_matrix(Y))
+    expected = by_the_paper(method, batch, rows, X, Y)
+    assert method._objective(batch, rows, 1.0).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_dropping_a_feature_changes_the_mean_and_lengths_cancel() -> None:
+    vectors = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    encoders = Encoders(vectors, vectors, 4)
+    whole = sp.csr_matrix(np.array([[1, 1, 0]], dtype=np.float32))
+    np.testing.assert_allclose(encoders.points(whole), encoders.points(whole * 7), rtol=1e-5)
+    kept = sp.csr_matrix(np.array([[1, 0, 0]], dtype=np.float32))
+    np.testing.assert_allclose(encoders.points(kept)[0], vectors[0] / np.linalg.norm(vectors[0]), rtol=1e-5)
+
+
+def test_blocks_are_encoders_whose_cosines_are_averaged() -> None:
+    rng = np.random.default_rng(0)
+    W_x, W_y = rng.standard_normal((2, 5, 6)).astype(np.float32)
+    both = Encoders(W_x, W_y, 3)
+    row = sp.csr_matrix(np.array([[1, 0, 1, 0, 1]], dtype=np.float32))
+    parts = [Encoders(W_x[:, s], W_y[:, s], 3) for s in (slice(0, 3), slice(3, 6))]
+    cosines = [float(p.points(row)[0] @ p.sets(row)[0]) for p in parts]
+    assert float(both.points(row)[0] @ both.sets(row)[0]) / 2 == pytest.approx(np.mean(cosines), rel=1e-5)
+
+
+@pytest.mark.parametrize(("exclude", "expected"), [("identical", [0, 1]), ("overlapping", [0, 1, 2])])
+def test_false_negatives_are_left_out(exclude: str, expected: list[int]) -> None:
+    Y = sp.csr_matrix(np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=np.float32))
+    method = make(exclude=exclude)
+    batch, _ = batch_of(method, sp.identity(4, dtype=np.float32, format="csr"), Y)
+    assert np.flatnonzero(batch.extra["excluded"][0].numpy()).tolist() == expected
+
+
+@pytest.mark.parametrize("ranking", ["labels", "sets", "points"])
+@pytest.mark.parametrize("loss", ["infonce", "contrastive"])
+def test_every_reading_and_loss_learns(ranking: str, loss: str) -> None:
+    method = make(ranking=ranking, loss=loss, epochs=15)
+    method.fit(known().train, known().valid, Run(seed=1))
+    assert list(method.blend_.rules) == [ranking]
+    assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.8
+
+
+def test_the_temperature_is_chosen_where_none_is_given() -> None:
+    method = make(temperature=None)
+    method.fit(known().train, None, Run(seed=1))
+    assert method.temperature_ in (0.05, 0.15)
+
+
+def test_one_label_only() -> None:
+    X = sp.csr_matrix(np.eye(30, 6, dtype=np.float32) + np.eye(30, 6, -6, dtype=np.float32))
+    Y = sp.csr_matrix(np.ones((30, 1), dtype=np.float32))
+    method = make()
+    method.fit(Points(X, Y), None, Run(seed=1))
+    assert (method.predict(X, 1).labels == 0).all()
