@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from zipfel.bench.plots import PANELS, draw
+from zipfel.bench.plots import ACCURACY, HEAD, SIZE, TAIL, TORSO, TRAINING, draw
 from zipfel.errors import MissingExtraError
 
 
-def record(system: str, *, ours: bool) -> dict[str, Any]:
-    columns = [column for panel in PANELS for column in panel]
-    costs = {column.key: 1.5 for column in columns if not column.more_is_better}
-    metrics = {column.key: 0.4 for column in columns if column.more_is_better}
+def record(system: str, *, ours: bool, tail: float = 0.1) -> dict[str, Any]:
+    costs = {column.key: 1.5 for column in (TRAINING, SIZE)}
+    metrics = {column.key: 0.4 for column in (ACCURACY, HEAD, TORSO)} | {TAIL.key: tail}
     return {"data": "bibtex", "system": system, "ours": ours, "status": "ok", "metrics": metrics, **costs}
 
 
@@ -25,6 +24,12 @@ def test_a_picture_a_data_set(tmp_path: Path) -> None:
     assert drawn.lstrip().startswith("<?xml")
     for words in ("knn", "omikuji", "training (s)", "model (MB)", "R@5 of tail labels (%)"):
         assert f"<!-- {words} -->" in drawn
+
+
+def test_torso_stands_in_where_there_is_no_tail(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (file,) = draw([record("knn", ours=True, tail=0.0)], tmp_path)
+    assert "<!-- R@5 of torso labels (%) -->" in file.read_text()
 
 
 def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
