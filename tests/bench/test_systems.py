@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from zipfel.bench.systems import FAMILIES, our_methods, parse_method, present_peers
+from zipfel.bench.systems import FAMILIES, environment_of, our_methods, parse_method, present_peers
 from zipfel.errors import ParameterError
 
 
@@ -62,3 +62,9 @@ def test_every_family_member_is_a_peer() -> None:
     from zipfel.bench.peers import PEERS
 
     assert sorted(name for members in FAMILIES.values() for name in members) == sorted(PEERS)
+
+
+def test_a_foreign_python_does_not_see_our_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/ours")
+    assert "PYTHONPATH" not in environment_of("/another/python")
+    assert environment_of(sys.executable)["PYTHONPATH"].endswith("/ours")

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-import zipfel
 from zipfel.bench.sources import Rows, Source, label_counts, prepare
-from zipfel.bench.systems import Contestant
+from zipfel.bench.systems import Contestant, environment_of
 from zipfel.metrics import Propensity, evaluate
 from zipfel.ranking import Ranking
 
@@ -120,10 +119,8 @@ class Bench:
         return folder / f"{rows.name}.{name}.{seed}.log"
 
     def _wait(self, command: Sequence[str], log: Path) -> str:
-        environment = {**os.environ, "PYTHONWARNINGS": "ignore", **dict.fromkeys(_THREAD_VARIABLES, str(self.threads))}
-        if "zipfel.bench.worker" in command:  # the same zipfel, wherever it was imported from
-            path = [str(Path(zipfel.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-            environment["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
+        threads = dict.fromkeys(_THREAD_VARIABLES, str(self.threads))
+        environment = {**environment_of(command[0]), "PYTHONWARNINGS": "ignore", **threads}
         with log.open("w") as stream:
             try:
                 done = subprocess.run(

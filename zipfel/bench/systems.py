@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zipfel import __version__
+import zipfel
 from zipfel.bench import peers
 from zipfel.errors import ParameterError, nearest
 from zipfel.methods import make_method
@@ -60,7 +60,7 @@ def our_methods(words: Sequence[str]) -> list[Contestant]:
         name, preset, settings = parse_method(word)
         make_method(name, settings, preset)
     command = (sys.executable, "-m", "zipfel.bench.worker")
-    return [Contestant(word, __version__, command, ours=True) for word in words]
+    return [Contestant(word, zipfel.__version__, command, ours=True) for word in words]
 
 
 def present_peers(words: Sequence[str], pythons: Mapping[str, str], say: Callable[[str], None]) -> list[Contestant]:
@@ -81,6 +81,15 @@ def present_peers(words: Sequence[str], pythons: Mapping[str, str], say: Callabl
     return found
 
 
+def environment_of(python: str) -> dict[str, str]:
+    """Of a child: ours finds the zipfel that is running, a peer's own Python none of our packages."""
+    found = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    if python == sys.executable:
+        path = [str(Path(zipfel.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        found["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
+    return found
+
+
 def _family(word: str) -> tuple[str, tuple[str, ...]]:
     for family, members in FAMILIES.items():
         if word == family:
@@ -97,7 +106,9 @@ def _variable(family: str) -> str:
 
 def _probe(command: Sequence[str]) -> str | None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False, env=environment_of(command[0])
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
