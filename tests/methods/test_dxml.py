@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_LABELS, QUICK, known
+from zipfel.index.choice import VoteRule
 from zipfel.methods import Points, make_method
 from zipfel.metrics import evaluate
 from zipfel.run import Run
@@ -69,21 +70,21 @@ def test_new_points_vote_without_any_training(plain):
     method.restore(plain.state(), known().train.n_features, N_LABELS)
     X = known().test.X[:8]
     Y = sp.csr_matrix((np.ones(8, np.float32), (np.arange(8), np.full(8, 6))), shape=(8, N_LABELS))
-    weights, before = method.W1_.copy(), len(method.clusters_)
+    weights, before = method.W1_.copy(), len(method.votes_.clusters)
     assert not (method.predict(X, 3).labels == 6).any()
     method.partial_fit(Points(X, Y))
     assert (method.predict(X, 3).labels == 6).any(axis=1).all()
     assert (weights == method.W1_).all()
-    assert len(method.clusters_) == before + 8
+    assert len(method.votes_.clusters) == before + 8
     again = make_method("dxml", plain.config.to_dict())
     again.restore(method.state(), known().train.n_features, N_LABELS)
     np.testing.assert_array_equal(again.predict(X, 3).labels, method.predict(X, 3).labels)
 
 
 def test_points_without_labels_are_not_added(plain):
-    before = len(plain.clusters_)
+    before = len(plain.votes_.clusters)
     plain.partial_fit(Points(known().test.X[:2], sp.csr_matrix((2, N_LABELS), dtype=np.float32)))
-    assert len(plain.clusters_) == before
+    assert len(plain.votes_.clusters) == before
 
 
 def test_a_hierarchy_file_takes_the_place_of_the_label_graph(tmp_path):
@@ -98,8 +99,8 @@ def test_a_hierarchy_file_takes_the_place_of_the_label_graph(tmp_path):
 
 def test_several_clusters_are_searched_where_one_is_not_enough():
     method = fitted(clusters=8)
-    assert method.clusters_.n_clusters == 8
-    assert 1 <= method.probes_ <= 8
+    assert method.votes_.clusters.n_clusters == 8
+    assert 1 <= method.votes_.probes <= 8
     assert p_at_1(method, known().test) >= 0.8
     one = fitted(clusters=8, probes=1, n_neighbors=5, sharpness=10)
-    assert (one.probes_, one.rule_.n_neighbors, one.rule_.sharpness) == (1, 5, 10.0)
+    assert (one.votes_.probes, one.votes_.rule) == (1, VoteRule(5, 10.0))

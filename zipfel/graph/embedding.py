@@ -13,6 +13,8 @@ from zipfel.kernels.skipgram import skipgram_pass
 Floats = npt.NDArray[np.float32]
 
 NOISE_TABLE = 1 << 20
+WALK_STEPS = 4_000_000
+"""Steps that skip-gram sees at least (but no more than 200 walks from a label): small graphs need many walks."""
 RATE, LAST_RATE = 0.025, 0.0001  # word2vec's
 
 
@@ -20,18 +22,19 @@ def deepwalk(
     graph: LabelGraph,
     dim: int,
     *,
-    walks: int = 80,
+    walks: int | None = None,
     length: int = 40,
     window: int = 2,
     negatives: int = 5,
-    passes: int = 5,
+    passes: int = 1,
     seed: int = 0,
 ) -> Floats:
     """(n_labels, dim): skip-gram with negative sampling on random walks (Perozzi et al. 2014).
 
-    A label without edges walks on the spot; the noise alone then moves its vector, which is never zero.
+    walks: from each label; None: 10, or what makes `WALK_STEPS` in all. A label without edges walks
+    on the spot; the noise alone then moves its vector, which is never zero.
     """
-    corpus = graph.walks(walks, length, seed)
+    corpus = graph.walks(walks or max(10, min(200, WALK_STEPS // (graph.n_nodes * length))), length, seed)
     rng = np.random.default_rng([seed, 1])
     nodes = ((rng.random((graph.n_nodes, dim)) - 0.5) / dim).astype(np.float32)  # word2vec's start
     contexts = np.zeros((graph.n_nodes, dim), dtype=np.float32)

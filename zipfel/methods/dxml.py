@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +38,8 @@ from zipfel.config import param
 from zipfel.errors import ModelFileError
 from zipfel.graph import LabelGraph, deepwalk, ppmi_svd, random_vectors
 from zipfel.index.base import unit_rows
-from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
+from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
+from zipfel.index.cluster_votes import ClusterVotes
 from zipfel.index.clusters import Clusters
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
@@ -51,12 +52,8 @@ from zipfel.training import Batch, Batches, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
 _BOTH = ("relu", "linear")
-_STEPS, _WALK_STEPS, _FEW = 600, 4_000_000, 10
-"""Training steps and walk steps that are taken at least; points below which none is held out."""
-_BLOCK = 4096
-"""Rows that are predicted at a time."""
-_FEWER_PROBES = 0.001
-"""Mean precision that may be given up for searching fewer clusters."""
+_STEPS, _FEW = 600, 10
+"""Training steps that are taken at least; points below which none is held out."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class Dxml(Method):
     paper: ClassVar[str] = "Zhang, Yan, Wang and Zha: Deep Extreme Multi-label Learning, ICMR 2018"
     Config = DxmlConfig
     config: DxmlConfig
-    clusters_: Clusters
+    votes_: ClusterVotes
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
             "loss": "smooth_l1", "targets": "plain", "edges": "plain", "own_dim": 0, "networks": 1, "hidden": 256,
@@ -135,23 +132,18 @@ class Dxml(Method):
     # -- label vectors and targets
 
     def _label_vectors(self, Y: sp.csr_matrix, seed: int) -> Floats:
-        """V (n_labels, dim + own_dim): unit vectors of the graph, and beside them those of each label's own."""
-        c = self.config
+        """V (n_labels, dim + own_dim): of the graph, and beside it of each label's own, both of unit length."""
+        c, n_labels = self.config, int(Y.shape[1])
         if c.vectors == "deepwalk":
-            weighted = c.edges == "counts"
-            by_file = c.hierarchy and LabelGraph.from_hierarchy(c.hierarchy, Y.shape[1])
-            graph = by_file or LabelGraph.from_labels(Y, weighted=weighted)
-            walks = c.walks or max(10, min(200, _WALK_STEPS // (graph.n_nodes * c.walk_length)))
-            found = deepwalk(
-                graph, c.dim, walks=walks, length=c.walk_length, window=c.window, passes=c.passes, seed=seed
-            )
-        elif c.vectors == "ppmi":
-            found = ppmi_svd(Y, c.dim, seed=seed)
+            read = LabelGraph.from_hierarchy(c.hierarchy, n_labels) if c.hierarchy else None
+            graph = read or LabelGraph.from_labels(Y, weighted=c.edges == "counts")
+            steps = {"walks": c.walks, "length": c.walk_length, "window": c.window, "passes": c.passes}
+            found = deepwalk(graph, c.dim, **steps, seed=seed)  # type: ignore[arg-type]
         else:
-            found = random_vectors(Y.shape[1], c.dim, seed=seed)
+            found = ppmi_svd(Y, c.dim, seed=seed) if c.vectors == "ppmi" else random_vectors(n_labels, c.dim, seed=seed)
         if not c.own_dim:
             return found
-        return np.hstack([unit_rows(found), unit_rows(random_vectors(Y.shape[1], c.own_dim, seed=seed + 1))])
+        return np.hstack([unit_rows(found), unit_rows(random_vectors(n_labels, c.own_dim, seed=seed + 1))])
 
     def _targets(self, Y: sp.csr_matrix) -> Floats:
         """f_y of each label set (n, dim): Algorithm 1, line 3; centred and of unit length where that is asked."""
@@ -193,7 +185,9 @@ class Dxml(Method):
             everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
             self._train(everything, (activation,) * self.config.networks, run, "dxml")
         with run.timed("clusters"):
-            self._remember(everything, self._codes(everything.X), run.seed)
+            rule, probes = self.votes_.rule, self.votes_.probes
+            votes = self._votes(everything, self._codes(everything.X), run.seed)
+            self.votes_ = replace(votes, rule=rule, probes=probes)
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
@@ -221,29 +215,18 @@ class Dxml(Method):
         self.network_.eval()
 
     def _choose(self, train: Points, held: Points, run: Run) -> str:
-        """Sets rule_ and probes_ to the best on the held-out points; returns the activation of the better network."""
+        """Sets votes_ to the better network's on the held-out points; returns its activation."""
         c, tried = self.config, []
         n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
-        for activation, points, queries in zip(
-            self.network_.activations, self._blocks(train.X), self._blocks(held.X), strict=True
-        ):
-            self._remember(train, points, run.seed)
-            near = self.clusters_.search(queries, max(n_neighbors), self.clusters_.n_clusters)
-            rule, quality = choose_votes(*near, self.Y_, held.Y, n_neighbors=n_neighbors, sharpness=sharpness)
-            run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f} with {rule}")
-            tried.append((quality, activation, rule, self.clusters_, queries))
-        _, activation, self.rule_, self.clusters_, queries = max(tried, key=lambda found: found[0])
-        self.probes_ = c.probes or self._fewest_probes(queries, held.Y)
+        codes = zip(self.network_.activations, self._blocks(train.X), self._blocks(held.X), strict=True)
+        for activation, points, queries in codes:
+            votes = self._votes(train, points, run.seed)
+            quality = votes.choose(queries, held.Y, n_neighbors=n_neighbors, sharpness=sharpness, probes=c.probes)
+            run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f}, {votes.rule}, {votes.probes} clusters")
+            tried.append((quality, activation, votes))
+        _, activation, self.votes_ = max(tried, key=lambda found: found[0])
         return activation
-
-    def _fewest_probes(self, queries: Floats, truth: sp.csr_matrix) -> int:
-        """The smallest power of two of clusters whose search is as good as that of all, but for a tenth of a point."""
-        full = self.clusters_.n_clusters
-        steps: list[int] = [2**i for i in range(full.bit_length()) if 2**i < full] + [full]
-        quality = [mean_precision(self._vote(queries, probes, 5), truth) for probes in steps]
-        good = np.array(quality) >= quality[-1] - _FEWER_PROBES
-        return steps[int(good.argmax())]
 
     # -- prediction: encode, search, vote
 
@@ -259,58 +242,47 @@ class Dxml(Method):
         codes: Floats = np.hstack(list(blocks)) / np.float32(math.sqrt(len(blocks)))
         return codes
 
-    def _remember(self, train: Points, codes: Floats, seed: int) -> None:
+    def _votes(self, train: Points, codes: Floats, seed: int) -> ClusterVotes:
         """Algorithm 1, line 5: the points that have labels, in clusters."""
         voters = np.flatnonzero(np.diff(train.Y.indptr))
-        self.Y_ = train.Y[voters]
-        self.clusters_ = Clusters.fit(codes[voters], self.config.clusters or round(len(voters) / 2000), seed)
+        n_clusters = self.config.clusters or round(len(voters) / 2000)
+        return ClusterVotes(Clusters.fit(codes[voters], n_clusters, seed), train.Y[voters])
 
     def partial_fit(self, points: Points) -> None:
         """New points become neighbours without any training: each is embedded and joins its nearest cluster."""
         voters = np.flatnonzero(np.diff(points.Y.indptr))
-        self.clusters_.add(self._codes(points.X[voters]))
-        self.Y_ = sp.vstack([self.Y_, points.Y[voters]], format="csr")
+        self.votes_.add(self._codes(points.X[voters]), points.Y[voters])
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        parts = [
-            self._vote(self._codes(X[start : start + _BLOCK]), self.probes_, k)
-            for start in range(0, max(1, X.shape[0]), _BLOCK)
-        ]
-        return Ranking.concatenate(parts)
-
-    def _vote(self, queries: Floats, probes: int, k: int) -> Ranking:
-        """Algorithm 2, lines 2-5."""
-        return self.rule_(*self.clusters_.search(queries, self.rule_.n_neighbors, probes), self.Y_, k)
+        return self.votes_.rank(self._codes(X), k)
 
     # -- state
 
     def state(self) -> State:
-        dense = {f"network.{name}": tensor.numpy() for name, tensor in self.network_.state_dict().items()}
-        arrays = {"W1": self.W1_, "centres": self.clusters_.centres, "codes": self.clusters_.vectors, **dense}
-        rule, sizes = (
-            [self.rule_.n_neighbors, self.rule_.sharpness, self.probes_],
-            [self.Y_.shape[0], self.clusters_.n_clusters],
-        )
-        facts = {"rule": rule, "activation": self.network_.activations[0], "sizes": sizes}
-        return State({**arrays, **pack_csr("Y", self.Y_)}, facts)
+        votes, network = self.votes_, self.network_
+        arrays = {"W1": self.W1_, "centres": votes.clusters.centres, "codes": votes.clusters.vectors}
+        arrays |= {f"network.{name}": tensor.numpy() for name, tensor in network.state_dict().items()}
+        rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.probes]
+        facts = {"rule": rule, "activation": network.activations[0], "sizes": [*votes.Y.shape, len(arrays["centres"])]}
+        return State({**arrays, **pack_csr("Y", votes.Y)}, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         W2 = state.array("network.W2", ndim=3)
         E, hidden, dim = W2.shape
         try:
             n_neighbors, sharpness, probes = state.facts["rule"]
-            self.rule_, self.probes_ = VoteRule(int(n_neighbors), float(sharpness)), int(probes)
-            activation, (n_points, n_clusters) = str(state.facts["activation"]), map(int, state.facts["sizes"])
+            rule = VoteRule(int(n_neighbors), float(sharpness))
+            activation, (n_points, _, n_clusters) = str(state.facts["activation"]), map(int, state.facts["sizes"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         self.W1_ = state.array("W1", shape=(n_features, E * hidden))
         self.network_ = Network((activation,) * E, hidden, dim, 0.0, W2).eval()
         for name in ("bias1", "bias2"):
-            stored = state.array(f"network.{name}", shape=tuple(getattr(self.network_, name).shape))
-            getattr(self.network_, name).data.copy_(torch.from_numpy(stored))
-        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
-        centres = state.array("centres", shape=(n_clusters, E * dim))
-        self.clusters_ = Clusters(centres, state.array("codes", shape=(n_points, E * dim)))
+            parameter: Tensor = getattr(self.network_, name).data
+            parameter.copy_(torch.from_numpy(state.array(f"network.{name}", shape=tuple(parameter.shape))))
+        codes = state.array("codes", shape=(n_points, E * dim))
+        clusters = Clusters(state.array("centres", shape=(n_clusters, E * dim)), codes)
+        self.votes_ = ClusterVotes(clusters, unpack_csr(state, "Y", (n_points, n_labels)), rule, max(1, int(probes)))
 
 
 def _means(Y: sp.csr_matrix, vectors: Floats) -> Floats:

@@ -1,0 +1,74 @@
+"""k neighbours in the nearest clusters, and their votes (DXML, Algorithm 2); what is left open is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
+from zipfel.index.clusters import Clusters
+from zipfel.ranking import Ranking
+
+_BLOCK = 4096
+"""Queries that are answered at a time."""
+_FEWER_PROBES = 0.001
+"""Mean precision that may be given up for searching fewer clusters."""
+
+_RULE = VoteRule(NEIGHBOURS[-1], SHARPNESS[0])
+"""Until one is chosen."""
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass
+class ClusterVotes:
+    """Points in clusters, their labels Y (n, n_labels), and how their neighbours vote.
+
+    probes: clusters that are searched. A point without labels has nothing to say and should not be among them.
+    """
+
+    clusters: Clusters
+    Y: sp.csr_matrix
+    rule: VoteRule = _RULE
+    probes: int = 1
+
+    def choose(
+        self,
+        queries: Vectors,
+        truth: sp.csr_matrix,
+        *,
+        n_neighbors: Sequence[int] = NEIGHBOURS,
+        sharpness: Sequence[float] = SHARPNESS,
+        probes: int | None = None,
+    ) -> float:
+        """Sets the rule, and `probes` where none are given, to the best on held-out queries; returns their quality."""
+        near = self.clusters.search(queries, max(n_neighbors), probes or self.clusters.n_clusters)
+        self.rule, quality = choose_votes(*near, self.Y, truth, n_neighbors=n_neighbors, sharpness=sharpness)
+        self.probes = probes or self._fewest_probes(queries, truth, quality)
+        return quality
+
+    def _fewest_probes(self, queries: Vectors, truth: sp.csr_matrix, quality: float) -> int:
+        """The smallest power of two whose search is as good as that of all clusters, but for a tenth of a point."""
+        for step in range(self.clusters.n_clusters.bit_length()):
+            probes = 1 << step
+            ranking = replace(self, probes=probes).rank(queries, 5)
+            if mean_precision(ranking, truth) >= quality - _FEWER_PROBES:
+                return probes
+        return self.clusters.n_clusters
+
+    def rank(self, queries: Vectors, k: int) -> Ranking:
+        """Algorithm 2, lines 2-5, for queries (n, dim)."""
+        parts = []
+        for start in range(0, max(1, len(queries)), _BLOCK):
+            near = self.clusters.search(queries[start : start + _BLOCK], self.rule.n_neighbors, self.probes)
+            parts.append(self.rule(*near, self.Y, k))
+        return Ranking.concatenate(parts)
+
+    def add(self, vectors: Vectors, Y: sp.csr_matrix) -> None:
+        """New points with their labels; clusters and rule stay as they are."""
+        self.clusters.add(vectors)
+        self.Y = sp.vstack([self.Y, Y], format="csr")
