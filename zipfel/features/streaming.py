@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,13 +30,14 @@ def chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
 
 def in_order(work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
     """work(item) for each, in threads, results in the order of the items; only a few items are held at a time."""
-    threads = get_threads()
-    if threads == 1:
-        yield from map(work, items)
+    threads, items = get_threads(), iter(items)
+    first = list(itertools.islice(items, 2))
+    if threads == 1 or len(first) < 2:  # threads cost more to start than a short text costs to read
+        yield from map(work, itertools.chain(first, items))
         return
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[B]] = deque()
-        for item in items:
+        for item in itertools.chain(first, items):
             pending.append(pool.submit(work, item))
             if len(pending) > 2 * threads:
                 yield pending.popleft().result()
