@@ -12,12 +12,13 @@ from zipfel.kernels.sparse_topk import sparse_topk
 class SparseIndex:
     """n sparse rows, searched by the cosine with sparse queries.
 
-    rows: (n, n_features) CSR float32 of unit length. A row that shares no feature with a query is no neighbour.
+    rows: (n, n_features) CSR float32 of unit length, see `unit_csr`. A row that shares no feature with a query is no
+    neighbour.
     """
 
     def __init__(self, rows: sp.csr_matrix) -> None:
-        self.rows = unit_csr(rows)
-        self._lists = self.rows.T.tocsr()  # (n_features, n): for each feature the rows that have it
+        self.rows = rows
+        self._lists = rows.T.tocsr()  # (n_features, n): for each feature the rows that have it
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
-from zipfel.index.sparse import SparseIndex
+from zipfel.index.sparse import SparseIndex, unit_csr
 from zipfel.index.votes import sharpened, vote
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
@@ -64,12 +64,13 @@ class Knn(Method):
             self._remember(train.joined(valid))
 
     def _remember(self, points: Points) -> None:
-        rows = points.X
+        rows = unit_csr(points.X)
         if self.config.precision == "float16":  # rounded here already, so that a saved model answers the same
-            rows = SparseIndex(rows).rows
             rows.data = rows.data.astype(np.float16).astype(np.float32)
-        self.index_, self.Y_ = SparseIndex(rows), points.Y
-        self.priors_ = label_priors(points.Y)
+        self._keep(rows, points.Y)
+
+    def _keep(self, rows: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        self.index_, self.Y_, self.priors_ = SparseIndex(rows), Y, label_priors(Y)
 
     def _choose(self, train: Points, valid: Points | None, run: Run) -> None:
         """The (m, t) and the r that rank best, in turns; what the config sets is not touched."""
@@ -140,9 +141,10 @@ class Knn(Method):
         return fill_blank(Ranking.concatenate(parts), self.priors_)
 
     def state(self) -> State:
-        rows = self.index_.rows.astype(self.config.precision)
+        rows = pack_csr("X", self.index_.rows)
+        rows["X.data"] = rows["X.data"].astype(self.config.precision)
         facts = {"n_neighbors": self.n_neighbors_, "sharpness": self.sharpness_, "rarity": self.rarity_}
-        return State({**pack_csr("X", rows), **pack_csr("Y", self.Y_)}, {**facts, "n_points": len(self.index_)})
+        return State({**rows, **pack_csr("Y", self.Y_)}, {**facts, "n_points": len(self.index_)})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         try:
@@ -150,5 +152,6 @@ class Knn(Method):
             self.sharpness_, self.rarity_ = float(state.facts["sharpness"]), float(state.facts["rarity"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        X = unpack_csr(state, "X", (n_points, n_features))
-        self._remember(Points(X, unpack_csr(state, "Y", (n_points, n_labels))))
+        whole = State({**state.arrays, "X.data": state.array("X.data", ndim=1).astype(np.float32)})
+        X, Y = unpack_csr(whole, "X", (n_points, n_features)), unpack_csr(state, "Y", (n_points, n_labels))
+        self._keep(X, Y)
