@@ -13,6 +13,8 @@ _METHODS = {
     "popular": "zipfel.methods.popular:Popular",
     "knn": "zipfel.methods.knn:Knn",
     "centroid": "zipfel.methods.centroid:Centroid",
+    "auto": "zipfel.methods.auto:Auto",
+    "ova": "zipfel.methods.ova:Ova",
     "lightdxml": "zipfel.methods.lightdxml:LightDXML",
     "mnn": "zipfel.methods.mnn:Mnn",
     "glas": "zipfel.methods.glas:Glas",

@@ -5,7 +5,7 @@ ranker = SparseRanker(RankerConfig()).fit(X, problems)
 margins = ranker.score(X, labels)                         # (n, k) for labels (n, k), no other label touched
 """
 
-from zipfel.ranker.problems import Problems
+from zipfel.ranker.problems import Problems, with_strangers
 from zipfel.ranker.sparse import RankerConfig, SparseRanker
 
-__all__ = ["Problems", "RankerConfig", "SparseRanker"]
+__all__ = ["Problems", "RankerConfig", "SparseRanker", "with_strangers"]

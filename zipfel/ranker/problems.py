@@ -79,3 +79,18 @@ def _fill(indptr: Array, indices: Array, shortlist: Array, positive: Array, nega
             if label >= 0 and owner[label] != doc:
                 docs[negative[label]] = doc
                 negative[label] += 1
+
+
+def with_strangers(
+    shortlist: npt.NDArray[np.int32], n_labels: int, strangers: int, rng: np.random.Generator
+) -> npt.NDArray[np.int32]:
+    """The shortlists (n, k) and behind them up to `strangers` random labels that are not in them; -1 pads.
+
+    Without strangers a classifier knows hard negatives only, and is sure of itself on documents of another world.
+    """
+    drawn = rng.integers(0, n_labels, (len(shortlist), strangers), dtype=np.int32)
+    for column in range(strangers):
+        known = (shortlist == drawn[:, column, None]).any(axis=1)
+        known |= (drawn[:, :column] == drawn[:, column, None]).any(axis=1)
+        drawn[known, column] = -1
+    return np.concatenate([shortlist, drawn], axis=1)

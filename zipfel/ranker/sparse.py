@@ -29,7 +29,7 @@ class RankerConfig(Config):
     """Parameters of the sparse ranker; LIBLINEAR's names where it has them."""
 
     loss: str = param("squared_hinge", "loss of each classifier", choices=("squared_hinge", "logistic"))
-    cost: float = param(0.5, "weight of the loss against the squared length of the weights", symbol="C", low=1e-6)
+    cost: float = param(0.3, "weight of the loss against the squared length of the weights", symbol="C", low=1e-6)
     positive_cost: float = param(1.0, "how many times as much a positive counts as a negative", low=1e-3)
     tolerance: float = param(0.1, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
     iterations: int = param(20, "passes over a problem at most", low=1)
@@ -143,7 +143,10 @@ def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Arra
 
 
 def _arrays(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
-    """One set of types, so that each kernel is compiled once."""
+    """One set of types, so that each kernel is compiled once; columns rising and distinct, as the kernels need them."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     return (
         X.indptr.astype(np.int64, copy=False),
         X.indices.astype(np.int32, copy=False),

@@ -1,0 +1,48 @@
+"""The blend against what is known of logistic regression."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from zipfel.errors import ModelFileError
+from zipfel.ranker.blend import Blend
+
+
+def _pairs(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Log-odds 2 a - 1 b - 0.5, and a column c that says nothing."""
+    rng = np.random.default_rng(seed)
+    evidence = rng.standard_normal((20_000, 3)) * [1, 2, 5] + [3, 0, 1]
+    odds = 2 * evidence[:, 0] - evidence[:, 1] - 6.5
+    return evidence, rng.random(len(odds)) < 1 / (1 + np.exp(-odds))
+
+
+def test_finds_the_weights_that_made_the_data() -> None:
+    blend = Blend.fit(["a", "b", "c"], *_pairs())
+    np.testing.assert_allclose(blend.weights, [2, -1, 0], atol=0.1)
+    assert blend.bias == pytest.approx(-6.5, abs=0.3)
+
+
+def test_monotone_evidence_never_speaks_against_a_label() -> None:
+    blend = Blend.fit(["a", "b", "c"], *_pairs(), monotone=["a", "b"])
+    assert blend.weights[1] == 0
+    assert blend.weights[0] > 0.5
+
+
+def test_score_is_the_weighted_sum() -> None:
+    blend = Blend(("a", "b"), (2.0, 0.5), -1.0)
+    assert blend(np.array([[[1, 2], [0, 4]]], dtype=np.float32)).tolist() == [[2.0, 1.0]]
+
+
+def test_no_hit_at_all_is_survived() -> None:
+    evidence, _ = _pairs()
+    blend = Blend.fit(["a", "b", "c"], evidence[:50], np.zeros(50, dtype=bool))
+    assert np.isfinite([*blend.weights, blend.bias]).all()
+
+
+def test_facts_come_back() -> None:
+    blend = Blend(("a", "b"), (2.0, 0.5), -1.0)
+    assert Blend.from_facts(blend.facts(), ["a", "b"]) == blend
+    for harm in ({"names": ["a"]}, {"weights": [1.0]}, {"bias": "x"}):
+        with pytest.raises(ModelFileError):
+            Blend.from_facts({**blend.facts(), **harm}, ["a", "b"])

@@ -1,0 +1,82 @@
+"""Several kinds of evidence for a (document, label) pair joined into one score: a small logistic regression.
+
+Learnt on documents that none of the parts has seen. Evidence must not speak against a label: weights of the columns
+that are named monotone are at least zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.errors import ModelFileError
+
+Array = npt.NDArray[Any]
+_NEWTON = 12
+
+
+@dataclass(frozen=True)
+class Blend:
+    """score = sum_f weights[f] * evidence[f] + bias, the log-odds that the label is right."""
+
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+    bias: float
+
+    @classmethod
+    def fit(
+        cls, names: Sequence[str], evidence: Array, hits: Array, *, monotone: Sequence[str] = (), ridge: float = 1.0
+    ) -> Blend:
+        """evidence: (p, f), a row a pair; hits: (p,) whether the label is the document's. ridge: on unit variance."""
+        mean, spread = evidence.mean(axis=0), evidence.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        A = np.column_stack([(evidence - mean) / spread, np.ones(len(evidence))]).astype(np.float64)
+        free = np.ones(A.shape[1], dtype=bool)
+        while True:
+            theta = np.zeros(A.shape[1])
+            theta[free] = _newton(A[:, free], hits.astype(np.float64), ridge)
+            wrong = [i for i, name in enumerate(names) if name in monotone and theta[i] < 0]
+            if not wrong:
+                break
+            free[wrong] = False
+        weights = theta[:-1] / spread
+        return cls(tuple(names), tuple(weights.tolist()), float(theta[-1] - weights @ mean))
+
+    def __call__(self, evidence: Array) -> npt.NDArray[np.float32]:
+        """(..., f) -> (...)"""
+        scores: npt.NDArray[np.float32] = evidence @ np.array(self.weights, dtype=np.float32) + np.float32(self.bias)
+        return scores
+
+    def facts(self) -> dict[str, Any]:
+        return {"names": list(self.names), "weights": list(self.weights), "bias": self.bias}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], names: Sequence[str]) -> Blend:
+        """The counterpart of `facts`; `names` is what the evidence will be."""
+        try:
+            found = cls(tuple(facts["names"]), tuple(float(w) for w in facts["weights"]), float(facts["bias"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the blend in the model is damaged: {error}") from None
+        if found.names != tuple(names) or len(found.weights) != len(found.names):
+            raise ModelFileError(f"the blend in the model joins {list(found.names)}, not {list(names)}")
+        return found
+
+
+def _newton(A: Array, y: Array, ridge: float) -> Array:
+    """Ridge logistic regression; the last column is the intercept and goes free."""
+    theta = np.zeros(A.shape[1])
+    penalty = np.full(A.shape[1], ridge)
+    penalty[-1] = 1e-6
+    for _ in range(_NEWTON):
+        p = 1.0 / (1.0 + np.exp(-np.clip(A @ theta, -30, 30)))
+        gradient = A.T @ (p - y) + penalty * theta
+        curvature = (A * (p * (1 - p))[:, None]).T @ A + np.diag(penalty + 1e-9)
+        step = np.linalg.solve(curvature, gradient)
+        theta -= step
+        if np.abs(step).max() < 1e-6:
+            break
+    return theta

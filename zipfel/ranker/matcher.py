@@ -1,0 +1,125 @@
+"""Documents and label sets as codes in one cosine space, and the training points that stand near a document there.
+
+The encoder is MNN's (docs/methods/mnn.md) trained by InfoNCE over the batch's label sets, `encoders` of them side by
+side at temperatures from sharp to soft: their errors differ, and none has to be chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from zipfel.config import Config, param
+from zipfel.index.base import unit_rows
+from zipfel.losses.infonce import info_nce
+from zipfel.nn.bag import LocalRows, bag, encode_bag
+from zipfel.nn.table import Table
+from zipfel.run import Run
+from zipfel.training import Batch, Batches, Plan, Trainer
+
+Codes = npt.NDArray[np.float32]
+_TEMPERATURES = (0.05, 0.15)
+_STEPS = 400
+"""Steps that training takes at least, where `epochs` is not given."""
+
+
+@dataclass(frozen=True)
+class MatcherConfig(Config):
+    dim: int = param(256, "numbers in a code, of each encoder", low=1)
+    encoders: int | None = param(None, "encoders side by side; none: 2, or 1 above 2 million non-zeros", low=1, high=8)
+    keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
+    epochs: int | None = param(None, "passes over train; none: 8, or what makes 400 steps, to 25", low=1)
+    batch: int = param(256, "rows a step", low=1)
+    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+
+
+class Matcher:
+    """tables: "features" (n_features, encoders * dim) and "labels" (n_labels, encoders * dim)."""
+
+    def __init__(self, config: MatcherConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
+        self.config = config
+        self.encoders = config.encoders or (2 if X.nnz <= 2_000_000 else 1)
+        width, scale = self.encoders * config.dim, config.dim**-0.5
+        self._tables = {
+            "features": Table.normal(X.shape[1], width, scale, run.rng(21)),
+            "labels": Table.normal(Y.shape[1], width, scale, run.rng(22)),
+        }
+
+    def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run, *, name: str = "matcher", again: bool = False) -> None:
+        """name: of the phase, for checkpoints. again: a short further training on more rows, at a third of the rate."""
+        c = self.config
+        matched = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+        prints = _fingerprints(Y)
+
+        def extend(batch: Batch, _: np.random.Generator) -> None:
+            sets, mine = LocalRows.from_csr(batch.Y), prints[batch.rows]
+            batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
+            batch.extra["same"] = torch.from_numpy(mine[:, None] == mine)  # (B, B)
+
+        batches = Batches(X, Y, size=c.batch, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
+        epochs = c.epochs or max(8, min(25, math.ceil(_STEPS / max(1, len(batches)))))
+        plan = Plan(epochs=max(1, epochs // 8), lr=c.lr / 3) if again else Plan(epochs=epochs, lr=c.lr)
+        Trainer(run, batches, self._objective, plan, tables=self._tables, name=name).fit()
+
+    def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+        """InfoNCE of each encoder at its temperature; equal label sets are no negatives of each other."""
+        points = self._codes(rows["features"], batch.X)  # (E, B, dim)
+        sets = self._codes(rows["labels"], batch.extra["sets"])  # (E, B, dim)
+        cosines, same = points @ sets.transpose(1, 2), batch.extra["same"]
+        losses = [info_nce(c, _TEMPERATURES[e % len(_TEMPERATURES)], same) for e, c in enumerate(cosines)]
+        return torch.stack(losses).sum()
+
+    def _codes(self, vectors: Tensor, rows: LocalRows) -> Tensor:
+        return normalize(bag(vectors, rows).view(rows.n_rows, -1, self.config.dim), dim=2).transpose(0, 1)
+
+    def encoder(self) -> Encoder:
+        features, labels = (self._tables[name].numpy() for name in ("features", "labels"))
+        return Encoder(_half(features), _half(labels), self.config.dim)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Trained vectors, rounded to float16 (a saved encoder answers the same), kept as float32."""
+
+    features: Codes  # (n_features, encoders * dim)
+    labels: Codes  # (n_labels, encoders * dim)
+    dim: int
+
+    def points(self, X: sp.csr_matrix) -> Codes:
+        """(n, encoders * dim): each block of unit length, divided by the number of blocks."""
+        return self._encode(X, self.features)
+
+    def sets(self, Y: sp.csr_matrix) -> Codes:
+        return self._encode(Y, self.labels)
+
+    def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
+        codes = encode_bag(rows, vectors)
+        blocks = codes.shape[1] // self.dim
+        codes = unit_rows(codes.reshape(-1, self.dim)).reshape(codes.shape)
+        codes *= np.float32(blocks**-0.5)  # the product of two codes is then the mean of the blocks' cosines
+        return codes
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        return {"features": self.features.astype(np.float16), "labels": self.labels.astype(np.float16)}
+
+
+def _half(vectors: Codes) -> Codes:
+    rounded: Codes = vectors.astype(np.float16).astype(np.float32)
+    return rounded
+
+
+def _fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
+    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
+    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
+    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
+    prints: npt.NDArray[np.int64] = ones @ numbers
+    return prints
