@@ -126,7 +126,7 @@ class Vectorizer:
         except (ParameterError, OverflowError) as error:
             raise ModelFileError(f"the vectoriser's config is wrong: {error}") from error
         vectorizer = cls(config)
-        vectorizer._vocabulary = Vocabulary.from_json(state, config.ngrams)
+        vectorizer._vocabulary = Vocabulary.from_json(state, config.ngrams, config.lowercase)
         return vectorizer
 
     def _learn(self, texts: Iterable[str], keep: Callable[[Counted], None] | None = None) -> dict[WordTable, Array]:

@@ -53,7 +53,7 @@ class Vocabulary:
         return {"n_points": self.n_points, "words": self.names, "df": self.points.tolist()}
 
     @classmethod
-    def from_json(cls, state: Mapping[str, Any], ngrams: int) -> Vocabulary:
+    def from_json(cls, state: Mapping[str, Any], ngrams: int, lowercase: bool) -> Vocabulary:
         """The counterpart of `to_json`; every value is checked, for a model file may come from anywhere."""
         names, points, n_points = state.get("words"), state.get("df"), state.get("n_points")
         if type(n_points) is not int or not 0 < n_points < 2**53:
@@ -61,7 +61,7 @@ class Vocabulary:
         if not isinstance(names, list) or not isinstance(points, list) or not 0 < len(names) == len(points):
             raise ModelFileError("the vectoriser needs two lists of the same length, words and df")
         for name, df in zip(names, points, strict=True):
-            if not isinstance(name, str) or not _TERM.fullmatch(name) or name.count(" ") >= ngrams:
+            if not isinstance(name, str) or not _is_term(name, ngrams, lowercase):
                 raise ModelFileError(f"the vectoriser's word {name!r:.60} is not one that it could have learned")
             if type(df) is not int or not 0 < df <= n_points:
                 raise ModelFileError(
@@ -73,6 +73,11 @@ class Vocabulary:
                     f"the vectoriser's words must be sorted and distinct: {one!r:.60} before {two!r:.60}"
                 )
         return cls(names, np.array(points, dtype=np.int64), n_points)
+
+
+def _is_term(name: str, ngrams: int, lowercase: bool) -> bool:
+    """Whether a text could have given this word or n-gram."""
+    return bool(_TERM.fullmatch(name)) and name.count(" ") < ngrams and not (lowercase and name != name.lower())
 
 
 def idf(points: Array, n_points: int) -> Array:
