@@ -50,9 +50,7 @@ def main(dim: int = 256, batch: int = 512, threads: int = 1) -> list[Bar]:
     hidden = bag(tokens, one.X).detach().requires_grad_()
     logits = candidate_scores(hidden, classifiers).detach().requires_grad_()
     grad = torch.randn_like(tokens)
-    print(
-        f"{len(one.X.ids):,} features and {len(found.labels):,} candidates for {batch} rows, dim {dim}, {threads} threads"
-    )
+    print(f"{len(one.X.ids):,} features and {len(found.labels):,} candidates for {batch} rows, dim {dim}")
 
     numbers = (1e-3, 0.9, 0.999, 1e-8, 0.0)
     parts: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {

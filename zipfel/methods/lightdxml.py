@@ -212,7 +212,10 @@ class LightDXML(Method):
         def validate() -> float:
             return evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
 
-        plan = Plan(epochs=int(settings.epochs or 1), lr=settings.lr, patience=settings.patience)
+        noise = 0.5 / np.sqrt(max(1, valid.n_points))  # at most the standard error of P@1
+        plan = Plan(
+            epochs=int(settings.epochs or 1), lr=settings.lr, patience=settings.patience, tolerance=float(noise)
+        )
         trainer = Trainer(
             run, batches, self.objective, plan, tables=self.tables_, module=self.encoder_,
             validate=validate, before_epoch=cycle, kept={"shortlists": shortlists}, name=self.name,

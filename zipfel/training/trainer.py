@@ -42,7 +42,9 @@ class Stateful(Protocol):
 class Plan:
     """How long and how fast. lr: peak rate; schedule: constant, linear or cosine, after `warmup` (a share of all
     steps). clip: largest norm of all gradients together. patience: epochs without a better validation value
-    after which training stops; None trains to the end. Either way the best epoch's weights are kept."""
+    after which training stops; None trains to the end. Either way the best epoch's weights are kept, or those of
+    the last epoch that is within `tolerance` of the best: where validation is small, the highest of many noisy values
+    is a matter of luck, and a later epoch, with its smaller steps, is the better guess."""
 
     epochs: int = 10
     lr: float = 1e-3
@@ -50,6 +52,7 @@ class Plan:
     warmup: float = 0.0
     clip: float | None = None
     patience: int | None = None
+    tolerance: float = 0.0
     metric: str = "P@1"
 
 
@@ -175,8 +178,10 @@ class Trainer:
         with torch.no_grad():
             value = float(self.validate())
         facts[self.plan.metric] = value
-        if value > self.history.best:
-            self.history.best, self.history.best_epoch = value, epoch
+        better = value > self.history.best
+        self.history.best = max(value, self.history.best)
+        if better or (self.plan.tolerance and value >= self.history.best - self.plan.tolerance):
+            self.history.best_epoch = epoch
             self._best = {name: tensor.clone() for name, tensor in self._weights().items()}
         elif self.plan.patience is not None and epoch - self.history.best_epoch >= self.plan.patience:
             self.history.stopped = self.history.stopped or "no better validation value"
