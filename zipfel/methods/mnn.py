@@ -169,7 +169,7 @@ class Mnn(Method):
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
             return train, train
-        return train.split(self.config.valid_share, run.rng(10), at_most=2000)
+        return train.split(self.config.valid_share, run.rng(10), at_most=1000)
 
     def _choose(self, train: Points, valid: Points, run: Run) -> tuple[Encoders, float, Blend]:
         """The temperature and the votes that are best on the held-out points, with one pair of encoders."""
