@@ -5,10 +5,13 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_LABELS, QUICK, known
+from zipfel.graph import Targets
 from zipfel.index.choice import VoteRule
 from zipfel.methods import Points, make_method
+from zipfel.methods.dxml import Dxml
 from zipfel.metrics import evaluate
 from zipfel.run import Run
+from zipfel.training import Batches
 
 PARAMS = {**QUICK["dxml"], "epochs": 4}
 
@@ -25,17 +28,7 @@ def p_at_1(method, points):
 
 @pytest.fixture(scope="module")
 def plain():
-    return fitted(activation="relu")
-
-
-def test_targets_by_hand():
-    method = make_method("dxml", {"targets": "plain"})
-    method.vectors_ = np.array([[1, 0], [0, 2], [4, 4]], np.float32)
-    Y = sp.csr_matrix(np.array([[1, 1, 0], [0, 0, 1], [0, 0, 0]], np.float32))
-    np.testing.assert_allclose(method._targets(Y), [[0.5, 1], [4, 4], [0, 0]])
-    method = make_method("dxml", {"targets": "centred"})
-    method.vectors_, method.centre_ = np.array([[1, 0], [0, 2], [4, 4]], np.float32), np.array([0.5, 0.0])
-    np.testing.assert_allclose(method._targets(Y[:2]), [[0, 1], np.array([3.5, 4]) / np.hypot(3.5, 4)], rtol=1e-6)
+    return fitted(n_neighbors=3, sharpness=20)
 
 
 @pytest.mark.parametrize(
@@ -52,13 +45,9 @@ def test_every_variant_learns(params):
 
 
 def test_identical_label_sets_are_no_negatives():
-    from zipfel.training import Batches
-
-    method = make_method("dxml", {"targets": "plain"})
-    method.vectors_ = np.eye(3, dtype=np.float32)
     Y = sp.csr_matrix(np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]], np.float32))
     batch = next(Batches(sp.identity(4, format="csr", dtype=np.float32), Y, size=4, seed=0).epoch(0))
-    method._extend(batch, np.random.default_rng(0))
+    Dxml._extend(batch, Targets(np.eye(3, dtype=np.float32)))
     rows = batch.rows.tolist()
     equal = [[{i, j} <= {0, 2} or i == j for j in rows] for i in rows]
     assert batch.extra["same"].tolist() == equal
@@ -70,11 +59,11 @@ def test_new_points_vote_without_any_training(plain):
     method.restore(plain.state(), known().train.n_features, N_LABELS)
     X = known().test.X[:8]
     Y = sp.csr_matrix((np.ones(8, np.float32), (np.arange(8), np.full(8, 6))), shape=(8, N_LABELS))
-    weights, before = method.W1_.copy(), len(method.votes_.clusters)
+    weights, before = method.embeddings_[0].W1.copy(), len(method.votes_.clusters)
     assert not (method.predict(X, 3).labels == 6).any()
     method.partial_fit(Points(X, Y))
-    assert (method.predict(X, 3).labels == 6).any(axis=1).all()
-    assert (weights == method.W1_).all()
+    assert (method.predict(X, 3).labels[:, 0] == 6).all()
+    assert (weights == method.embeddings_[0].W1).all()
     assert len(method.votes_.clusters) == before + 8
     again = make_method("dxml", plain.config.to_dict())
     again.restore(method.state(), known().train.n_features, N_LABELS)
@@ -89,8 +78,8 @@ def test_points_without_labels_are_not_added(plain):
 
 def test_a_hierarchy_file_takes_the_place_of_the_label_graph(tmp_path):
     (tmp_path / "tree.txt").write_text("root 0\nroot 1\nroot 2\n3 4\n3 5\n")
-    method = make_method("dxml", {**PARAMS, "hierarchy": str(tmp_path / "tree.txt"), "own_dim": 0, "walks": 200})
-    vectors = method._label_vectors(known().train.Y, seed=1)
+    method = make_method("dxml", {**PARAMS, "hierarchy": str(tmp_path / "tree.txt"), "walks": 200})
+    vectors = method._graph_vectors(known().train.Y, seed=1)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     assert vectors.shape == (N_LABELS, PARAMS["dim"])
     assert unit[0] @ unit[1] > unit[0] @ unit[4]

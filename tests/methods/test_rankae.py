@@ -41,10 +41,10 @@ def test_every_variant_learns(params):
 
 
 def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes(plain):
-    X, L = known().test.X, plain.Y_.shape[1]
+    X, L = known().test.X, plain.votes_.Y.shape[1]
     parts = {}
-    for plain.share_ in (1.0, 0.0, 0.25):
-        parts[plain.share_] = plain.predict(X, L).to_csr(L).toarray()
+    for plain.votes_.share in (1.0, 0.0, 0.25):
+        parts[plain.votes_.share] = plain.predict(X, L).to_csr(L).toarray()
     np.testing.assert_allclose(parts[0.25], 0.25 * parts[1.0] + 0.75 * parts[0.0], atol=1e-6)
     assert (parts[1.0] > 0).all()
     assert (parts[1.0] < 1).all()

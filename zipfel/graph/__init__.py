@@ -2,5 +2,6 @@
 
 from zipfel.graph.embedding import deepwalk, ppmi_svd, random_vectors
 from zipfel.graph.label_graph import LabelGraph
+from zipfel.graph.targets import Targets
 
-__all__ = ["LabelGraph", "deepwalk", "ppmi_svd", "random_vectors"]
+__all__ = ["LabelGraph", "Targets", "deepwalk", "ppmi_svd", "random_vectors"]

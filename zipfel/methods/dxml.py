@@ -3,7 +3,7 @@
 Labels get vectors V from random walks over the graph of labels that occur together; a label set's code is the mean of
 its labels' vectors; a network learns to send a document there; a new document takes the labels of its neighbours.
 
-    f_y = V y / nnz(y)                                        Algorithm 1, line 3    `Dxml._targets`
+    f_y = V y / nnz(y)                                        Algorithm 1, line 3    `Targets`
     f_x = L2-norm(dropout(W2 relu(W1 x)))                     Figure 1               `Network`
     d(x, y) = sum_j h((f_x)_j, (f_y)_j), smooth L1            Eq. 1-3                `losses.smooth_l1`
     Z^1 ... Z^m: k-means of f_X                               Algorithm 1, line 5    `index.clusters`
@@ -14,8 +14,7 @@ Deviations; docs/methods/dxml.md has what they are worth:
   against the plain ones, which a code of unit length can never reach (Adam replaces SGD in both).
 - Edges weigh as many points as their labels share, and each label has, beside its place in the graph, `own_dim`
   numbers of a direction drawn for it alone: labels that always go together would else get one and the same vector.
-- Input dropout (`keep`) is new, and three networks stand side by side, their cosines averaged; `networks` = 1 is the
-  paper's.
+- Input dropout (`keep`) is new, and three networks are trained, their cosines averaged; `networks` = 1 is the paper's.
 - k, how sharply near neighbours outweigh far ones, and how many clusters are searched are chosen on held-out points;
   then all is trained again on everything. Points without labels have no vote and are left out.
 """
@@ -23,7 +22,7 @@ Deviations; docs/methods/dxml.md has what they are worth:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -36,7 +35,7 @@ from torch import Tensor, nn
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
-from zipfel.graph import LabelGraph, deepwalk, ppmi_svd, random_vectors
+from zipfel.graph import LabelGraph, Targets, deepwalk, ppmi_svd, random_vectors
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
@@ -52,8 +51,8 @@ from zipfel.training import Batch, Batches, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
 _BOTH = ("relu", "linear")
-_STEPS, _FEW = 600, 10
-"""Training steps that are taken at least; points below which none is held out."""
+_STEPS, _FEW, _BLOCK = 600, 10, 4096
+"""Training steps that are taken at least; points below which none is held out; rows embedded at a time."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class DxmlConfig(declared.Config):
     dim: int = param(
         100, "numbers in a label's graph vector; the paper has 100, or 300 for large data", symbol="l", low=1
     )
-    own_dim: int = param(200, "numbers in a label's own random direction; the paper has none", low=0)
+    own_dim: int = param(300, "numbers in a label's own random direction; the paper has none", low=0)
     hidden: int = param(256, "width of the hidden layer; the paper has 256, or 512 for large data", symbol="W1", low=1)
     networks: int = param(3, "networks side by side; the paper has one", low=1, high=16)
     activation: str = param(
@@ -92,22 +91,37 @@ class DxmlConfig(declared.Config):
 
 
 class Network(nn.Module):
-    """Figure 1 behind W1: E networks side by side, from sums of W1's rows to codes of unit length."""
+    """Figure 1 behind W1: from sums of W1's rows to codes of unit length."""
 
-    def __init__(self, activations: Sequence[str], hidden: int, dim: int, dropout: float, start: Floats) -> None:
-        """activations: of each network. start: (E, hidden, dim), W2 at the beginning."""
+    def __init__(self, activation: str, hidden: int, dim: int, dropout: float, rng: np.random.Generator) -> None:
         super().__init__()
-        E, self.activations = len(activations), tuple(activations)
-        self.bias1 = nn.Parameter(torch.zeros(E, 1, hidden))
+        start = rng.uniform(-1, 1, (hidden, dim)).astype(np.float32) * np.float32(hidden**-0.5)
+        self.activation = activation
+        self.bias1 = nn.Parameter(torch.zeros(hidden))
         self.W2 = nn.Parameter(torch.from_numpy(start))
-        self.bias2 = nn.Parameter(torch.zeros(E, 1, dim))
+        self.bias2 = nn.Parameter(torch.zeros(dim))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, sums: Tensor) -> Tensor:
-        """(E, B, dim) of sums (B, E * hidden) = W1 x."""
-        blocks = sums.view(len(sums), *self.W2.shape[:2]).transpose(0, 1) + self.bias1  # (E, B, hidden)
-        bent = [torch.relu(b) if a == "relu" else b for a, b in zip(self.activations, blocks, strict=True)]
-        return nn.functional.normalize(self.dropout(torch.stack(bent) @ self.W2 + self.bias2), dim=2)
+        """f_x (B, dim) of sums (B, hidden) = W1 x."""
+        hidden = torch.relu(sums + self.bias1) if self.activation == "relu" else sums + self.bias1
+        return nn.functional.normalize(self.dropout(hidden @ self.W2 + self.bias2), dim=1)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A trained network with its first layer."""
+
+    W1: Floats  # (n_features, hidden)
+    network: Network
+
+    def codes(self, X: sp.csr_matrix) -> Floats:
+        """f_x (n, dim)."""
+        starts = range(0, max(1, X.shape[0]), _BLOCK)
+        with torch.no_grad():
+            sums = (torch.from_numpy(encode_bag(X[at : at + _BLOCK], self.W1)) for at in starts)
+            codes: Floats = torch.cat([self.network(part) for part in sums]).numpy()
+        return codes
 
 
 class Dxml(Method):
@@ -129,118 +143,103 @@ class Dxml(Method):
         "amazon": {"dim": 300, "own_dim": 0, "networks": 1, "batch": 1024, "epochs": 8},
     }  # fmt: skip
 
-    # -- label vectors and targets
+    # -- label vectors
 
-    def _label_vectors(self, Y: sp.csr_matrix, seed: int) -> Floats:
-        """V (n_labels, dim + own_dim): of the graph, and beside it of each label's own, both of unit length."""
+    def _graph_vectors(self, Y: sp.csr_matrix, seed: int) -> Floats:
+        """V (n_labels, dim) of the label graph, or one of its controls."""
         c, n_labels = self.config, int(Y.shape[1])
-        if c.vectors == "deepwalk":
-            read = LabelGraph.from_hierarchy(c.hierarchy, n_labels) if c.hierarchy else None
-            graph = read or LabelGraph.from_labels(Y, weighted=c.edges == "counts")
-            steps = {"walks": c.walks, "length": c.walk_length, "window": c.window, "passes": c.passes}
-            found = deepwalk(graph, c.dim, **steps, seed=seed)  # type: ignore[arg-type]
-        else:
-            found = ppmi_svd(Y, c.dim, seed=seed) if c.vectors == "ppmi" else random_vectors(n_labels, c.dim, seed=seed)
-        if not c.own_dim:
-            return found
-        return np.hstack([unit_rows(found), unit_rows(random_vectors(n_labels, c.own_dim, seed=seed + 1))])
+        if c.vectors == "ppmi":
+            return ppmi_svd(Y, c.dim, seed=seed)
+        if c.vectors == "random":
+            return random_vectors(n_labels, c.dim, seed=seed)
+        read = LabelGraph.from_hierarchy(c.hierarchy, n_labels) if c.hierarchy else None
+        graph = read or LabelGraph.from_labels(Y, weighted=c.edges == "counts")
+        return deepwalk(graph, c.dim, walks=c.walks, length=c.walk_length, window=c.window, passes=c.passes, seed=seed)
 
-    def _targets(self, Y: sp.csr_matrix) -> Floats:
-        """f_y of each label set (n, dim): Algorithm 1, line 3; centred and of unit length where that is asked."""
-        means = _means(Y, self.vectors_)
-        if self.config.targets == "centred":
-            means = means - self.centre_
-        return means if self.config.targets == "plain" else unit_rows(means)
+    def _with_own(self, graph: Floats, seed: int) -> Floats:
+        """Beside a label's place in the graph a direction of its own, twice as long; each network has others."""
+        if not self.config.own_dim:
+            return graph
+        own = random_vectors(len(graph), self.config.own_dim, seed=seed)
+        return np.hstack([unit_rows(graph), 2 * unit_rows(own)])
 
     # -- the objective
 
     def _objective(self, batch: Batch, rows: Mapping[str, Tensor], network: Network) -> Tensor:
-        """Eq. 3 or InfoNCE, summed over the networks."""
-        f_x = network(bag(rows["features"], batch.X))  # (E, B, dim)
+        """Eq. 3 or InfoNCE."""
+        f_x = network(bag(rows["features"], batch.X))  # (B, dim)
         f_y: Tensor = batch.extra["targets"]  # (B, dim)
         if self.config.loss == "smooth_l1":
-            return torch.stack([smooth_l1(codes, f_y).mean() for codes in f_x]).sum()
-        same: Tensor = batch.extra["same"]  # (B, B)
-        return torch.stack([info_nce(codes @ f_y.T, self.config.temperature, same) for codes in f_x]).sum()
+            return smooth_l1(f_x, f_y).mean()
+        return info_nce(f_x @ f_y.T, self.config.temperature, batch.extra["same"])
 
-    def _extend(self, batch: Batch, _: np.random.Generator) -> None:
+    @staticmethod
+    def _extend(batch: Batch, targets: Targets) -> None:
         """Gives the batch its targets, and which of its rows have the same label set: those are no negatives."""
-        batch.extra["targets"] = torch.from_numpy(self._targets(batch.Y))
-        if self.config.loss == "infonce":
-            shared, sizes = (batch.Y @ batch.Y.T).toarray(), np.diff(batch.Y.indptr)
-            batch.extra["same"] = torch.from_numpy((shared == sizes[:, None]) & (shared == sizes))
+        shared, sizes = (batch.Y @ batch.Y.T).toarray(), np.diff(batch.Y.indptr)
+        same = (shared == sizes[:, None]) & (shared == sizes)
+        batch.extra |= {"targets": torch.from_numpy(targets(batch.Y)), "same": torch.from_numpy(same)}
 
     # -- training: choose on held-out points, then train on everything
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        rest, held = (train, valid) if valid is not None else self._held_out(train, run)
+        few = train.n_points < _FEW
+        split = (train, train) if few else train.split(self.config.valid_share, run.rng(20), at_most=5000)
+        rest, held = split if valid is None else (train, valid)
         with run.timed("label graph"):
-            self.vectors_ = self._label_vectors(train.Y, run.seed)
-            self.centre_ = _means(train.Y, self.vectors_).mean(axis=0)
-        asked = self.config.activation
+            graph = self._graph_vectors(train.Y, run.seed)
         with run.timed("choices"):
-            self._train(rest, _BOTH if asked == "auto" else (asked,), run.part(0.4), "dxml-choice")
-            activation = self._choose(rest, held, run)
+            activation, chosen = self._choose(rest, held, graph, run)
+        everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
+        n = self.config.networks
         with run.timed("training"):
-            everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
-            self._train(everything, (activation,) * self.config.networks, run, "dxml")
+            parts = (run.part(1 / (n - number)) for number in range(n))
+            self.embeddings_ = [self._train(everything, graph, activation, part, i) for i, part in enumerate(parts)]
         with run.timed("clusters"):
-            rule, probes = self.votes_.rule, self.votes_.probes
             votes = self._votes(everything, self._codes(everything.X), run.seed)
-            self.votes_ = replace(votes, rule=rule, probes=probes)
+            self.votes_ = replace(votes, rule=chosen.rule, probes=chosen.probes)
 
-    def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
-        if train.n_points < _FEW:
-            return train, train
-        return train.split(self.config.valid_share, run.rng(20), at_most=5000)
-
-    def _train(self, train: Points, activations: Sequence[str], run: Run, name: str) -> None:
-        """Sets the networks: W1_ (n_features, E * hidden), and network_ for what comes behind it."""
-        c, E, dim = self.config, len(activations), self.vectors_.shape[1]
-        start = run.rng(21).uniform(-1, 1, (E, c.hidden, dim)) * c.hidden**-0.5
-        self.network_ = Network(activations, c.hidden, dim, c.dropout, start.astype(np.float32))
-        table = Table.normal(train.n_features, E * c.hidden, 0.1, run.rng(22))
-        labelled = np.flatnonzero(np.diff(train.Y.indptr))
-        batches = Batches(
-            train.X, train.Y, size=c.batch, seed=run.seed, keep=c.keep, rows=labelled, extend=self._extend
-        )
-        epochs = c.epochs or max(15, min(30, math.ceil(_STEPS / max(1, len(batches)))))
-
-        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-            return self._objective(batch, rows, self.network_)
-
-        tables, plan = {"features": table}, Plan(epochs=epochs, lr=c.lr, schedule="linear")
-        Trainer(run, batches, objective, plan, tables=tables, module=self.network_, name=name).fit()
-        self.W1_ = table.numpy()
-        self.network_.eval()
-
-    def _choose(self, train: Points, held: Points, run: Run) -> str:
-        """Sets votes_ to the better network's on the held-out points; returns its activation."""
+    def _choose(self, train: Points, held: Points, graph: Floats, run: Run) -> tuple[str, ClusterVotes]:
+        """(activation, votes) of the network that is best on the held-out points."""
         c, tried = self.config, []
         n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
-        codes = zip(self.network_.activations, self._blocks(train.X), self._blocks(held.X), strict=True)
-        for activation, points, queries in codes:
-            votes = self._votes(train, points, run.seed)
+        for activation in _BOTH if c.activation == "auto" else (c.activation,):
+            embedding = self._train(train, graph, activation, run.part(0.25), 0, name=f"dxml-choice-{activation}")
+            votes, queries = self._votes(train, embedding.codes(train.X), run.seed), embedding.codes(held.X)
             quality = votes.choose(queries, held.Y, n_neighbors=n_neighbors, sharpness=sharpness, probes=c.probes)
             run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f}, {votes.rule}, {votes.probes} clusters")
             tried.append((quality, activation, votes))
-        _, activation, self.votes_ = max(tried, key=lambda found: found[0])
-        return activation
+        return max(tried, key=lambda found: found[0])[1:]
+
+    def _train(
+        self, train: Points, graph: Floats, activation: str, run: Run, number: int, name: str = "dxml"
+    ) -> Embedding:
+        """The network of that number: its own label directions, start, batches and dropout."""
+        c, seed = self.config, 1000 * run.seed + number
+        targets = Targets.of(self._with_own(graph, seed), train.Y, c.targets)
+        network = Network(activation, c.hidden, targets.vectors.shape[1], c.dropout, run.rng(21, number))
+        table = Table.normal(train.n_features, c.hidden, 0.1, run.rng(22, number))
+        labelled = np.flatnonzero(np.diff(train.Y.indptr))
+        batches = Batches(
+            train.X, train.Y, size=c.batch, seed=seed, keep=c.keep, rows=labelled,
+            extend=lambda batch, _: self._extend(batch, targets),
+        )  # fmt: skip
+        plan = Plan(epochs=c.epochs or max(15, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
+
+        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+            return self._objective(batch, rows, network)
+
+        tables = {"features": table}
+        Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
+        return Embedding(table.numpy(), network.eval())
 
     # -- prediction: encode, search, vote
 
-    def _blocks(self, X: sp.csr_matrix) -> Floats:
-        """f_x of each network (E, n, dim)."""
-        with torch.no_grad():
-            codes: Floats = self.network_(torch.from_numpy(encode_bag(X, self.W1_))).numpy()
-        return codes
-
     def _codes(self, X: sp.csr_matrix) -> Floats:
-        """(n, E * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
-        blocks = self._blocks(X)
-        codes: Floats = np.hstack(list(blocks)) / np.float32(math.sqrt(len(blocks)))
-        return codes
+        """(n, networks * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
+        codes = np.hstack([part.codes(X) for part in self.embeddings_])
+        return np.asarray(codes / math.sqrt(len(self.embeddings_)), dtype=np.float32)
 
     def _votes(self, train: Points, codes: Floats, seed: int) -> ClusterVotes:
         """Algorithm 1, line 5: the points that have labels, in clusters."""
@@ -259,33 +258,35 @@ class Dxml(Method):
     # -- state
 
     def state(self) -> State:
-        votes, network = self.votes_, self.network_
-        arrays = {"W1": self.W1_, "centres": votes.clusters.centres, "codes": votes.clusters.vectors}
-        arrays |= {f"network.{name}": tensor.numpy() for name, tensor in network.state_dict().items()}
+        votes = self.votes_
+        arrays: dict[str, Any] = {}
+        for number, part in enumerate(self.embeddings_):
+            weights = {name: tensor.numpy() for name, tensor in part.network.state_dict().items()}
+            arrays |= {f"{number}.{name}": array for name, array in {"W1": part.W1, **weights}.items()}
+        arrays |= {"centres": votes.clusters.centres, "codes": votes.clusters.vectors, **pack_csr("Y", votes.Y)}
         rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.probes]
-        facts = {"rule": rule, "activation": network.activations[0], "sizes": [*votes.Y.shape, len(arrays["centres"])]}
-        return State({**arrays, **pack_csr("Y", votes.Y)}, facts)
+        sizes = [len(self.embeddings_), votes.Y.shape[0], votes.clusters.n_clusters]
+        return State(arrays, {"rule": rule, "sizes": sizes, "activation": self.embeddings_[0].network.activation})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        W2 = state.array("network.W2", ndim=3)
-        E, hidden, dim = W2.shape
         try:
             n_neighbors, sharpness, probes = state.facts["rule"]
-            rule = VoteRule(int(n_neighbors), float(sharpness))
-            activation, (n_points, _, n_clusters) = str(state.facts["activation"]), map(int, state.facts["sizes"])
+            rule, probes = VoteRule(int(n_neighbors), float(sharpness)), max(1, int(probes))
+            networks, n_points, n_clusters = map(int, state.facts["sizes"])
+            activation = str(state.facts["activation"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        self.W1_ = state.array("W1", shape=(n_features, E * hidden))
-        self.network_ = Network((activation,) * E, hidden, dim, 0.0, W2).eval()
-        for name in ("bias1", "bias2"):
-            parameter: Tensor = getattr(self.network_, name).data
-            parameter.copy_(torch.from_numpy(state.array(f"network.{name}", shape=tuple(parameter.shape))))
-        codes = state.array("codes", shape=(n_points, E * dim))
-        clusters = Clusters(state.array("centres", shape=(n_clusters, E * dim)), codes)
-        self.votes_ = ClusterVotes(clusters, unpack_csr(state, "Y", (n_points, n_labels)), rule, max(1, int(probes)))
-
-
-def _means(Y: sp.csr_matrix, vectors: Floats) -> Floats:
-    """V y / nnz(y) of each label set (n, dim)."""
-    means: Floats = encode_bag(Y, vectors) / np.maximum(np.diff(Y.indptr), 1).astype(np.float32)[:, None]
-    return means
+        c, self.embeddings_ = self.config, []
+        for number in range(networks):
+            network = Network(activation, c.hidden, c.dim + c.own_dim, 0.0, np.random.default_rng(0))
+            for name, tensor in network.state_dict().items():
+                tensor.copy_(torch.from_numpy(state.array(f"{number}.{name}", shape=tuple(tensor.shape))))
+            self.embeddings_.append(
+                Embedding(state.array(f"{number}.W1", shape=(n_features, c.hidden)), network.eval())
+            )
+        width = networks * (c.dim + c.own_dim)
+        centres, codes = (
+            state.array("centres", shape=(n_clusters, width)),
+            state.array("codes", shape=(n_points, width)),
+        )
+        self.votes_ = ClusterVotes(Clusters(centres, codes), unpack_csr(state, "Y", (n_points, n_labels)), rule, probes)

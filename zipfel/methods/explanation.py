@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
 
 _SHADES = (255, 230, 223, 216, 209)
 """Terminal colours of the 256-colour palette, from no weight to the most."""
@@ -26,6 +29,21 @@ class Explanation:
         """The n features that speak most for the label, with what they added."""
         pairs = zip(self.features, self.contributions[label], strict=True)
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
+
+
+def contributions(words: Tensor, score: Callable[[Tensor], Tensor], labels: Sequence[int]) -> dict[int, list[float]]:
+    """What each of a document's words (t, C), which are summed and then scored, adds to the score of each label.
+
+    score: from the sum (1, C) to the scores (n_labels,). A word's part is the inner product with the score's slope
+    at the sum; where the score is linear, the parts add up to it.
+    """
+    pooled = words.sum(dim=0, keepdim=True).requires_grad_()
+    scores = score(pooled)
+    found = {}
+    for label in labels:
+        (slope,) = torch.autograd.grad(scores[label], pooled, retain_graph=True)  # (1, C)
+        found[label] = (words @ slope[0]).tolist()
+    return found
 
 
 def to_terminal(tokens: Sequence[str], weights: Sequence[float]) -> str:

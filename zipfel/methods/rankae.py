@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,12 +38,13 @@ from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index import build_index, load_index
-from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
+from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
+from zipfel.index.joined_votes import SHARES, JoinedVotes
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
-from zipfel.methods.explanation import Explanation
+from zipfel.methods.explanation import Explanation, contributions
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.table import Table
@@ -53,10 +54,8 @@ from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Weights of the decoder against the neighbours that are tried."""
-_STEPS, _FEW, _CELLS = 600, 10, 8_000_000
-"""Training steps that are taken at least; points below which none is held out; scores held at a time."""
+_STEPS, _FEW = 600, 10
+"""Training steps that are taken at least; points below which none is held out."""
 
 
 @dataclass(frozen=True)
@@ -173,17 +172,22 @@ class RankAe(Method):
     # -- training: choose on held-out points, then train on everything
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        few = train.n_points < _FEW
-        split = (train, train) if few else train.split(self.config.valid_share, run.rng(30), at_most=5000)
+        c, few = self.config, train.n_points < _FEW
+        split = (train, train) if few else train.split(c.valid_share, run.rng(30), at_most=5000)
         rest, held = split if valid is None else (train, valid)
+        shares = {"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout]
+        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
+        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
         with run.timed("choices"):
             self._train(rest, run.part(0.4), "rankae-choice")
-            self._remember(rest, run.seed)
-            self._choose(held, run)
+            chosen, codes = self._votes(rest, run.seed), self._codes(held.X)
+            asked = {"n_neighbors": n_neighbors, "sharpness": sharpness}
+            quality = chosen.choose(codes, self._scores, held.Y, shares=shares, **asked)  # type: ignore[arg-type]
+            run.progress.message(f"decoder's share {chosen.share:g}, {chosen.rule}: mean P@1,3,5 {quality:.4f}")
         with run.timed("training"):
             everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
             self._train(everything, run, "rankae")
-            self._remember(everything, run.seed)
+            self.votes_ = replace(self._votes(everything, run.seed), rule=chosen.rule, share=chosen.share)
 
     def _train(self, train: Points, run: Run, name: str) -> None:
         """Sets network_ and tables_: words, the encoder's and the decoder's label vectors, the decoder's biases."""
@@ -218,102 +222,77 @@ class RankAe(Method):
         run.progress.message(f"{found:,} of {n_features:,} features have a word vector")
         return start
 
-    def _choose(self, held: Points, run: Run) -> None:
-        """Sets rule_ and share_, the decoder's part in the ranking, to the best on the held-out points."""
-        c = self.config
-        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
-        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
-        near = self.index_.search(self._codes(held.X).numpy(), max(n_neighbors))
-        self.rule_, _ = choose_votes(*near, self.Y_, held.Y, n_neighbors=n_neighbors, sharpness=sharpness)
-        shares = {"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout]
-        quality = []
-        for self.share_ in shares:
-            quality.append(mean_precision(self.predict(held.X, 5), held.Y))
-        self.share_ = shares[int(np.argmax(quality))]
-        run.progress.message(f"decoder's share {self.share_:g}, {self.rule_}: mean P@1,3,5 {max(quality):.4f}")
-
     # -- prediction: encode, decode, vote
 
-    def _codes(self, X: sp.csr_matrix) -> Tensor:
+    def _codes(self, X: sp.csr_matrix) -> Floats:
         """x_h (n, dim)."""
         words, parts = self.tables_["features"].weights, []
         with torch.no_grad():
             for start in range(0, max(1, X.shape[0]), 1024):
                 rows = LocalRows.from_csr(X[start : start + 1024])
                 parts.append(self.network_.features(words[rows.ids], rows))
-        return torch.cat(parts)
-
-    def _remember(self, train: Points, seed: int) -> None:
-        """The points that have labels become neighbours."""
-        voters = np.flatnonzero(np.diff(train.Y.indptr))
-        self.Y_ = train.Y[voters]
-        self.index_ = build_index(self._codes(train.X[voters]).numpy(), metric="cosine", seed=seed)
-
-    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        size = max(1, min(4096, _CELLS // self.Y_.shape[1]))
-        return Ranking.concatenate([self._rank(X[at : at + size], k) for at in range(0, max(1, X.shape[0]), size)])
-
-    def _rank(self, X: sp.csr_matrix, k: int) -> Ranking:
-        """share * sigmoid(D(F(x))) + (1 - share) * the neighbours' votes."""
-        codes = self._codes(X)
-        votes: sp.csr_matrix | float = 0.0
-        if self.share_ < 1:
-            near = self.index_.search(codes.numpy(), self.rule_.n_neighbors)
-            votes = self.rule_(*near, self.Y_, max(100, 4 * k)).to_csr(self.Y_.shape[1]) * np.float32(1 - self.share_)
-        if self.share_ == 0:
-            return Ranking.from_csr(votes, k)
-        with torch.no_grad():
-            scores = torch.sigmoid(self._logits(codes)).numpy() * np.float32(self.share_)
-        return Ranking.from_dense(np.asarray(scores + votes, dtype=np.float32), k)
+        codes: Floats = torch.cat(parts).numpy()
+        return codes
 
     def _logits(self, codes: Tensor) -> Tensor:
         return self.network_.decode(codes, self.tables_["labels"].weights, self.tables_["bias"].weights)
 
+    def _scores(self, codes: Floats) -> Floats:
+        """y' (n, n_labels) of codes (n, dim)."""
+        with torch.no_grad():
+            scores: Floats = torch.sigmoid(self._logits(torch.from_numpy(codes))).numpy()
+        return scores
+
+    def _votes(self, train: Points, seed: int) -> JoinedVotes:
+        """The points that have labels become neighbours."""
+        voters = np.flatnonzero(np.diff(train.Y.indptr))
+        return JoinedVotes(build_index(self._codes(train.X[voters]), metric="cosine", seed=seed), train.Y[voters])
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        return self.votes_.rank(self._codes(X), self._scores, k)
+
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
-        """The words of one document (1, n_features): what attention lets through (Figure 5), and what each adds to
-        the decoder's score of each label, by the gradient at the pooled words; labels: by default the best five."""
+        """The words of one document (1, n_features): what attention lets through of each (Figure 5), and what it adds
+        to the decoder's score of each label; labels: by default the best five."""
         asked = self.predict(x, 5).labels[0] if labels is None else np.asarray(labels)
-        rows, network = LocalRows.from_csr(x), self.network_
+        rows, attention = LocalRows.from_csr(x), self.network_.attention
         weights = torch.from_numpy(rows.values)
         with torch.no_grad():
-            weighted = self.tables_["features"].weights[rows.ids][rows.column_of] * weights[:, None]  # V' (t, C)
-            passed = network.attention.channels(weighted)  # A (t, C)
-            words = weighted * passed / (len(weights) if self.config.pooling == "mean" else 1)  # M (t, C)
-        pooled = words.sum(dim=0, keepdim=True).requires_grad_()
-        logits = self._logits(network.common(pooled))[0]
-        added = {}
-        for label in (int(label) for label in asked if label != PAD):
-            (slope,) = torch.autograd.grad(logits[label], pooled, retain_graph=True)  # (1, C)
-            added[label] = (words @ slope[0]).tolist()
-        return Explanation(rows.ids[rows.column_of].tolist(), passed.mean(dim=1).tolist(), added)
+            vectors = self.tables_["features"].weights[rows.ids][rows.column_of]  # (t, C)
+            passed = attention.channels(vectors * weights[:, None]).mean(dim=1)  # (t,)
+            words = attention.attended(vectors, weights) / (len(weights) if attention.mean else 1)
+        added = contributions(
+            words, lambda pooled: self._logits(self.network_.common(pooled))[0], [int(i) for i in asked if i != PAD]
+        )
+        return Explanation(rows.ids[rows.column_of].tolist(), passed.tolist(), added)
 
     # -- state
 
     def state(self) -> State:
-        index, facts = self.index_.state()
+        votes = self.votes_
+        index, facts = votes.index.state()
         arrays = {f"index.{name}": array for name, array in index.items()}
         arrays |= {f"tables.{name}": table.numpy() for name, table in self.tables_.items() if name != "encoder"}
         arrays |= {f"network.{name}": tensor.numpy() for name, tensor in self.network_.state_dict().items()}
-        rule = [self.rule_.n_neighbors, self.rule_.sharpness, self.share_]
-        return State({**arrays, **pack_csr("Y", self.Y_)}, {"rule": rule, "index": facts, "n_points": self.Y_.shape[0]})
+        rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.share]
+        return State({**arrays, **pack_csr("Y", votes.Y)}, {"rule": rule, "index": facts, "n_points": votes.Y.shape[0]})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
         try:
             n_neighbors, sharpness, share = state.facts["rule"]
-            self.rule_, self.share_ = VoteRule(int(n_neighbors), float(sharpness)), float(share)
-            n_points, index = int(state.facts["n_points"]), dict(state.facts["index"])
+            rule, share = VoteRule(int(n_neighbors), float(sharpness)), float(share)
+            n_points, facts = int(state.facts["n_points"]), dict(state.facts["index"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         shapes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
         self.tables_ = {name: Table(state.array(f"tables.{name}", shape=shape)) for name, shape in shapes.items()}
         self.network_ = Network(c).eval()
-        with torch.no_grad():
-            for name, tensor in self.network_.state_dict().items():
-                tensor.copy_(torch.from_numpy(state.array(f"network.{name}", shape=tuple(tensor.shape))))
-        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
-        mine = {n.removeprefix("index."): array for n, array in state.arrays.items() if n.startswith("index.")}
-        self.index_ = load_index(mine, index)
+        for name, tensor in self.network_.state_dict().items():
+            tensor.copy_(torch.from_numpy(state.array(f"network.{name}", shape=tuple(tensor.shape))))
+        index = {n.removeprefix("index."): array for n, array in state.arrays.items() if n.startswith("index.")}
+        Y = unpack_csr(state, "Y", (n_points, n_labels))
+        self.votes_ = JoinedVotes(load_index(index, facts), Y, rule, share)
 
 
 def _log_odds(Y: sp.csr_matrix) -> Floats:

@@ -30,10 +30,14 @@ class DualAttention(nn.Module):
             return torch.ones_like(weighted)
         return torch.sigmoid(self.excite(torch.relu(self.squeeze(weighted))))
 
+    def attended(self, words: Tensor, weights: Tensor) -> Tensor:
+        """M (t, dim) = V' o A: what each word adds to its document's sum."""
+        weighted = words * weights[:, None]  # V' (t, dim)
+        return weighted * self.channels(weighted)
+
     def forward(self, words: Tensor, weights: Tensor, rows: Tensor, n_rows: int) -> Tensor:
         """(n_rows, dim) of words (t, dim), their weights (t,) and the document (t,) that each belongs to."""
-        weighted = words * weights[:, None]  # V' (t, dim)
-        attended = weighted * self.channels(weighted)  # M (t, dim)
+        attended = self.attended(words, weights)
         pooled = attended.new_zeros(n_rows, words.shape[1]).index_add(0, rows, attended)
         if not self.mean:
             return pooled
