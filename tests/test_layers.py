@@ -39,6 +39,8 @@ DOORS = {"__init__", "__main__"}
 """The package's own front and back door: they hand on names, and may import anything."""
 
 FILE_LINES, FUNCTION_LINES = 350, 60
+LONGER = {"zipfel.ranker._solver:_solve": 75}
+"""Functions that may be longer, and how long: a solver's loop that reads better in one piece."""
 
 
 @cache
@@ -116,7 +118,8 @@ def test_files_and_functions_are_short_enough_to_read(name: str) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= FILE_LINES
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < FUNCTION_LINES, node.name
+            limit = LONGER.get(f"{name}:{node.name}", FUNCTION_LINES)
+            assert (node.end_lineno or 0) - node.lineno < limit, node.name
 
 
 def test_nothing_that_could_run_foreign_code() -> None:

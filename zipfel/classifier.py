@@ -244,7 +244,7 @@ class Zipfel:
             return cls._restored(files)
         except ModelFileError:
             raise
-        except (ZipfelError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (ZipfelError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
             raise ModelFileError(f"{folder} is damaged: its parts do not fit together ({error})") from error
 
     @classmethod
