@@ -23,7 +23,7 @@ from zipfel.threads import get_threads
 Array = npt.NDArray[Any]
 Weighed = tuple[Array, Array, Array]  # values, columns, indptr
 
-_CHUNK = 1 << 20  # characters that a thread works on at a time
+_CHUNK = 1 << 21  # characters that a thread works on at a time
 _SMALL = 1_000  # texts: fewer keep words that are in one of them
 
 
