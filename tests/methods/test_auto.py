@@ -24,7 +24,7 @@ def _fitted(**params: Any) -> Auto:
 @pytest.mark.parametrize("without", ["votes", "classifiers", "prior"])
 def test_every_part_can_be_switched_off(without: str) -> None:
     method = _fitted(**{without: False})
-    assert {"votes": "crowd", "classifiers": "margin", "prior": "frequency"}[without] not in method.blend_.names
+    assert {"votes": "crowd", "classifiers": "trust", "prior": "frequency"}[without] not in method.blend_.names
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
 
 

@@ -6,7 +6,7 @@
     C(x): the labels with most votes, the shortlist
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            that shortlisted it wrongly                                              `ranker.sparse`
-    score(l) = a . [m(l), log v_s(l), log N_l] + t log(1/p_l)                       `ranker.blend`
+    score(l) = a . [m-(l), m+(l), log v_s(l), log N_l] + t log(1/p_l)                       `ranker.blend`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
 see everything. docs/methods/auto.md has what each part adds.
@@ -142,7 +142,7 @@ class Auto(Method):
     @property
     def evidence_names(self) -> list[str]:
         c = self.config
-        return ["margin"] * c.classifiers + [*VOTES] * c.votes + ["frequency"] * c.prior
+        return ["doubt", "trust"] * c.classifiers + [*VOTES] * c.votes + ["frequency"] * c.prior
 
     def _evidence(self, X: sp.csr_matrix) -> tuple[Array, Array]:
         """(n, c) candidates, -1 pads, and (n, c, f) evidence for each."""
@@ -151,7 +151,8 @@ class Auto(Method):
         labels, votes = self.memory_.vote(ids, weights, c.candidates)
         columns = []
         if c.classifiers:
-            columns.append(np.where(labels < 0, -1, self.ranker_.score(X, labels)))
+            margin = np.where(labels < 0, -1, self.ranker_.score(X, labels))
+            columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
             columns += list(np.moveaxis(np.log(votes + np.float32(_FAINT)), 2, 0))
         if c.prior:
@@ -164,7 +165,7 @@ class Auto(Method):
         hits = _is_true(labels, held.Y)
         known = labels >= 0
         names = self.evidence_names
-        self.blend_ = Blend.fit(names, evidence[known], hits[known], monotone=[n for n in names if n != "frequency"])
+        self.blend_ = Blend.fit_top(names, evidence, hits, known, monotone=[n for n in names if n != "frequency"])
         scores = np.where(known, self.blend_(evidence), -np.inf)
         self.tail_ = self.config.tail if self.config.tail is not None else self._choose_tail(labels, scores, held.Y)
 

@@ -17,6 +17,8 @@ from zipfel.errors import ModelFileError
 
 Array = npt.NDArray[Any]
 _NEWTON = 12
+_TOP = 20
+"""Candidates of a document that `fit_top` learns from."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,21 @@ class Blend:
             free[wrong] = False
         weights = theta[:-1] / spread
         return cls(tuple(names), tuple(weights.tolist()), float(theta[-1] - weights @ mean))
+
+    @classmethod
+    def fit_top(
+        cls, names: Sequence[str], evidence: Array, hits: Array, known: Array, *, monotone: Sequence[str] = ()
+    ) -> Blend:
+        """The same for (n, c, f) evidence, (n, c) hits and which pairs are real; learnt in the end only from each
+        document's best candidates: the order of the others does not matter."""
+        blend = cls.fit(names, evidence[known], hits[known], monotone=monotone)
+        for _ in range(2):
+            scores = np.where(known, blend(evidence), -np.inf)
+            width = min(_TOP, scores.shape[1])
+            cut = -np.partition(-scores, width - 1, axis=1)[:, width - 1 : width]
+            best = known & (scores >= cut)
+            blend = cls.fit(names, evidence[best], hits[best], monotone=monotone)
+        return blend
 
     def __call__(self, evidence: Array) -> npt.NDArray[np.float32]:
         """(..., f) -> (...)"""

@@ -35,10 +35,11 @@ _STEPS = 400
 @dataclass(frozen=True)
 class MatcherConfig(Config):
     dim: int = param(256, "numbers in a code, of each encoder", low=1)
-    encoders: int | None = param(None, "encoders side by side; none: 2, or 1 above 2 million non-zeros", low=1, high=8)
+    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 375,000 non-zeros", low=1, high=8)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: 8, or what makes 400 steps, to 25", low=1)
     batch: int = param(256, "rows a step", low=1)
+    labels: float = param(1.0, "weight of finding single labels against finding the whole set", low=0)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
 
 
@@ -47,7 +48,7 @@ class Matcher:
 
     def __init__(self, config: MatcherConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         self.config = config
-        self.encoders = config.encoders or (2 if X.nnz <= 2_000_000 else 1)
+        self.encoders = config.encoders or max(1, min(4, round(1_500_000 / max(1, X.nnz))))
         width, scale = self.encoders * config.dim, config.dim**-0.5
         self._tables = {
             "features": Table.normal(X.shape[1], width, scale, run.rng(21)),
@@ -71,11 +72,18 @@ class Matcher:
         Trainer(run, batches, self._objective, plan, tables=self._tables, name=name).fit()
 
     def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-        """InfoNCE of each encoder at its temperature; equal label sets are no negatives of each other."""
+        """Of the batch's label sets find your own; of the batch's labels find your own."""
+        own: LocalRows = batch.extra["sets"]
         points = self._codes(rows["features"], batch.X)  # (E, B, dim)
-        sets = self._codes(rows["labels"], batch.extra["sets"])  # (E, B, dim)
-        cosines, same = points @ sets.transpose(1, 2), batch.extra["same"]
-        losses = [info_nce(c, _TEMPERATURES[e % len(_TEMPERATURES)], same) for e, c in enumerate(cosines)]
+        sets = self._codes(rows["labels"], own)  # (E, B, dim)
+        labels = normalize(rows["labels"].view(len(own.ids), -1, self.config.dim), dim=2).transpose(0, 1)  # (E, u, dim)
+        losses = []
+        for e, point in enumerate(points):
+            temperature = _TEMPERATURES[e % len(_TEMPERATURES)]
+            losses.append(info_nce(point @ sets[e].T, temperature, batch.extra["same"]))
+            if self.config.labels:
+                chances = torch.log_softmax(point @ labels[e].T / temperature, dim=1)  # (B, u)
+                losses.append(-self.config.labels * chances[own.row_of, own.column_of].mean())
         return torch.stack(losses).sum()
 
     def _codes(self, vectors: Tensor, rows: LocalRows) -> Tensor:
