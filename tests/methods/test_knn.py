@@ -41,6 +41,11 @@ def test_a_point_is_not_its_own_neighbour_when_choices_are_made() -> None:
     assert method.state().facts["sharpness"] < 8
 
 
+def test_more_neighbours_than_points_are_all_of_them() -> None:
+    few, all_of_them = (fit("knn", Points(X, Y), params={**PLAIN, "n_neighbors": n}).predict(X, 3) for n in (4, 10**12))
+    np.testing.assert_array_equal(few.scores, all_of_them.scores)
+
+
 def test_half_precision_is_smaller_and_survives_saving() -> None:
     train, test = known().train, known().test
     whole, half = fit("knn", train), fit("knn", train, params={"precision": "float16"})
@@ -52,7 +57,12 @@ def test_half_precision_is_smaller_and_survives_saving() -> None:
 
 def test_damaged_facts_are_refused() -> None:
     state = fit("knn", Points(X, Y), params=PLAIN).state()
-    for facts in ({}, {**state.facts, "n_neighbors": None}, {**state.facts, "n_points": 99}):
+    for facts in (
+        {},
+        {**state.facts, "n_neighbors": None},
+        {**state.facts, "n_points": 99},
+        {**state.facts, "n_neighbors": -1},
+    ):
         with pytest.raises(ModelFileError):
             make_method("knn").restore(State(state.arrays, facts), 2, 3)
 

@@ -2,7 +2,7 @@
 
     sim_i = cos(x, x_i)                                              `SparseIndex.search`, exact
     w_i = (sim_i / sim_1)^t for the m nearest                        `sharpened` of log sim
-    score(l) = v_l sum_i w_i y_il / sum_i w_i, v_l = (1 + N_l)^-r    `Knn._vote`; v is scaled to 1 at most
+    score(l) = v_l sum_i w_i y_il / sum_i w_i, v_l = (1 + N_l)^-r    `_votes`; v is scaled to 1 at most
 
 m, the sharpness t and the rarity r are chosen on the validation points, or where there are none by leave-one-out: a
 sample of train is asked for its neighbours, without itself. The validation points join the memory after that.
@@ -12,8 +12,8 @@ m and t chosen it is 62.5 and 64.8; with r as well 63.9 on bibtex, while on deli
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,14 @@ class KnnConfig(declared.Config):
     precision: str = param("float32", "of the stored rows", choices=("float32", "float16"))
 
 
+class Rule(NamedTuple):
+    """How neighbours vote."""
+
+    n_neighbors: int
+    sharpness: float
+    rarity: float
+
+
 class Knn(Method):
     name = "knn"
     title = "votes of the most similar training points"
@@ -59,33 +67,35 @@ class Knn(Method):
         with run.timed("index"):
             self._remember(train)
         with run.timed("choice"):
-            self._choose(train, valid, run)
+            self.rule_ = self._chosen(train, valid, run)
         if valid is not None:
             self._remember(train.joined(valid))
+        self.ballots_, self.priors_ = self._ballots(self.rule_.rarity), label_priors(self.Y_)
 
     def _remember(self, points: Points) -> None:
         rows = unit_csr(points.X)
         if self.config.precision == "float16":  # rounded here already, so that a saved model answers the same
             rows.data = rows.data.astype(np.float16).astype(np.float32)
-        self._keep(rows, points.Y)
+        self.index_, self.Y_ = SparseIndex(rows), points.Y
 
-    def _keep(self, rows: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        self.index_, self.Y_, self.priors_ = SparseIndex(rows), Y, label_priors(Y)
-
-    def _choose(self, train: Points, valid: Points | None, run: Run) -> None:
+    def _chosen(self, train: Points, valid: Points | None, run: Run) -> Rule:
         """The (m, t) and the r that rank best, in turns; what the config sets is not touched."""
         c = self.config
         many = (c.n_neighbors,) if c.n_neighbors is not None else NEIGHBOURS
         sharp = (c.sharpness,) if c.sharpness is not None else SHARPNESS
         rare = (c.rarity,) if c.rarity is not None else RARITY
-        self.n_neighbors_, self.sharpness_, self.rarity_ = many[0], sharp[0], rare[0]
+        rule = Rule(many[0], sharp[0], rare[0])
         if len(many) == len(sharp) == len(rare) == 1:
-            return
-        truth, found = self._asked(train, valid, max(many), run)
-        for step in ("votes", "rarity", "votes"):
-            here = (self.rarity_,) if step == "votes" else rare
-            wide = many if step == "votes" else (self.n_neighbors_,)
-            self._best(truth, found, wide, sharp if step == "votes" else (self.sharpness_,), here)
+            return rule
+        truth, found = self._asked(train, valid, min(max(many), len(self.index_)), run)
+
+        def quality(rule: Rule) -> float:
+            ranking = _votes(found, self._ballots(rule.rarity), rule, 5)
+            return evaluate(ranking, truth, ks=(5,))["nDCG@5"]
+
+        rule = max((Rule(m, t, rule.rarity) for m in many for t in sharp), key=quality)
+        rule = max((rule._replace(rarity=r) for r in rare), key=quality)
+        return max((Rule(m, t, rule.rarity) for m in many for t in sharp), key=quality)
 
     def _asked(self, train: Points, valid: Points | None, m: int, run: Run) -> tuple[sp.csr_matrix, Neighbours]:
         """Rows with known answers and their neighbours: of validation, or of train without themselves."""
@@ -99,59 +109,44 @@ class Knn(Method):
         others[others.all(axis=1), -1] = False  # not among its own neighbours: it is empty, or one of many alike
         return asked.Y, (ids[others].reshape(-1, m), cosines[others].reshape(-1, m))
 
-    def _best(
-        self,
-        truth: sp.csr_matrix,
-        found: Neighbours,
-        many: Sequence[int],
-        sharp: Sequence[float],
-        rare: Sequence[float],
-    ) -> None:
-        """Sets the choice with the highest nDCG@5, the first of equals."""
-        best = -1.0
-        for r in rare:
-            ballots = self._ballots(r)
-            for m in many:
-                for t in sharp:
-                    ranking = self._vote(found, ballots, m, t, 5)
-                    quality = evaluate(ranking, truth, ks=(5,))["nDCG@5"]
-                    if quality > best:
-                        best, self.n_neighbors_, self.sharpness_, self.rarity_ = quality, m, t, r
-
     def _ballots(self, rarity: float) -> sp.csr_matrix:
         """(n_points, n_labels): Y with v_l for its ones."""
-        counts = self.priors_ * self.Y_.shape[0]
-        weights = ((1 + counts) / (1 + counts[counts > 0].min(initial=np.inf))) ** -rarity if counts.any() else counts
-        data = weights[self.Y_.indices].astype(np.float32)
-        return sp.csr_matrix((data, self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape)
-
-    @staticmethod
-    def _vote(found: Neighbours, ballots: sp.csr_matrix, m: int, t: float, k: int) -> Ranking:
-        ids, cosines = found[0][:, :m], found[1][:, :m]
-        alike = cosines > 0
-        logs = np.where(alike, np.log(np.where(alike, cosines, 1)), -np.inf)
-        return vote(ids, sharpened(logs, t), ballots, k)
+        counts = np.bincount(self.Y_.indices, minlength=self.Y_.shape[1])
+        rarest = counts[counts > 0].min() if counts.any() else 1
+        weights = ((1 + counts) / (1 + rarest)) ** -rarity
+        return sp.csr_matrix(
+            (weights.astype(np.float32)[self.Y_.indices], self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape
+        )
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        ballots = self._ballots(self.rarity_)
         parts = []
         for start in range(0, max(1, X.shape[0]), _BLOCK):
-            found = self.index_.search(X[start : start + _BLOCK], self.n_neighbors_)
-            parts.append(self._vote(found, ballots, self.n_neighbors_, self.sharpness_, k))
+            found = self.index_.search(X[start : start + _BLOCK], min(self.rule_.n_neighbors, len(self.index_)))
+            parts.append(_votes(found, self.ballots_, self.rule_, k))
         return fill_blank(Ranking.concatenate(parts), self.priors_)
 
     def state(self) -> State:
         rows = pack_csr("X", self.index_.rows)
         rows["X.data"] = rows["X.data"].astype(self.config.precision)
-        facts = {"n_neighbors": self.n_neighbors_, "sharpness": self.sharpness_, "rarity": self.rarity_}
-        return State({**rows, **pack_csr("Y", self.Y_)}, {**facts, "n_points": len(self.index_)})
+        return State({**rows, **pack_csr("Y", self.Y_)}, {**self.rule_._asdict(), "n_points": len(self.index_)})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        facts = state.facts
         try:
-            n_points, self.n_neighbors_ = int(state.facts["n_points"]), int(state.facts["n_neighbors"])
-            self.sharpness_, self.rarity_ = float(state.facts["sharpness"]), float(state.facts["rarity"])
+            n_points = int(facts["n_points"])
+            self.rule_ = Rule(int(facts["n_neighbors"]), float(facts["sharpness"]), float(facts["rarity"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
+        if self.rule_.n_neighbors < 1:
+            raise ModelFileError(f"the model's n_neighbors is {self.rule_.n_neighbors}, not 1 or more")
         whole = State({**state.arrays, "X.data": state.array("X.data", ndim=1).astype(np.float32)})
-        X, Y = unpack_csr(whole, "X", (n_points, n_features)), unpack_csr(state, "Y", (n_points, n_labels))
-        self._keep(X, Y)
+        self.index_ = SparseIndex(unpack_csr(whole, "X", (n_points, n_features)))
+        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        self.ballots_, self.priors_ = self._ballots(self.rule_.rarity), label_priors(self.Y_)
+
+
+def _votes(found: Neighbours, ballots: sp.csr_matrix, rule: Rule, k: int) -> Ranking:
+    ids, cosines = found[0][:, : rule.n_neighbors], found[1][:, : rule.n_neighbors]
+    alike = cosines > 0
+    logs = np.where(alike, np.log(np.where(alike, cosines, 1)), -np.inf)
+    return vote(ids, sharpened(logs, rule.sharpness), ballots, k)
