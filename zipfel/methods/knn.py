@@ -113,10 +113,8 @@ class Knn(Method):
         """(n_points, n_labels): Y with v_l for its ones."""
         counts = np.bincount(self.Y_.indices, minlength=self.Y_.shape[1])
         rarest = counts[counts > 0].min() if counts.any() else 1
-        weights = ((1 + counts) / (1 + rarest)) ** -rarity
-        return sp.csr_matrix(
-            (weights.astype(np.float32)[self.Y_.indices], self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape
-        )
+        weights = (((1 + counts) / (1 + rarest)) ** -rarity).astype(np.float32)
+        return sp.csr_matrix((weights[self.Y_.indices], self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         parts = []
@@ -131,9 +129,8 @@ class Knn(Method):
         return State({**rows, **pack_csr("Y", self.Y_)}, {**self.rule_._asdict(), "n_points": len(self.index_)})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        facts = state.facts
         try:
-            n_points = int(facts["n_points"])
+            facts, n_points = state.facts, int(state.facts["n_points"])
             self.rule_ = Rule(int(facts["n_neighbors"]), float(facts["sharpness"]), float(facts["rarity"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
