@@ -28,7 +28,7 @@ def p_at_1(method, points):
 
 @pytest.fixture(scope="module")
 def plain():
-    return fitted(n_neighbors=3, sharpness=20)
+    return fitted(n_neighbors=1)
 
 
 @pytest.mark.parametrize(

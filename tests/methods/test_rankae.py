@@ -31,7 +31,7 @@ def plain():
     "params",
     [
         {"loss": "ranking", "readout": "decoder", "bounded": False, "margin": 1.0},
-        {"attention": "spatial", "common": "mse", "readout": "neighbours"},
+        {"attention": "spatial", "common": "mse", "readout": "neighbours", "networks": 2},
         {"sampled": 3, "all_below": 0, "pooling": "mean", "readout": "decoder"},
     ],
     ids=["ranking", "spatial", "sampled"],
@@ -66,13 +66,14 @@ def test_contributions_are_the_first_order_change_of_the_score(plain):
     """A word's contribution is its part of x' times the slope there: small moves of x' change the logit by it."""
     x = known().test.X[0]
     found = plain.explain(x, [0])
-    words, rows = plain.tables_["features"].weights, torch.from_numpy(x.indices.astype(np.int64))
+    first, rows = plain.trained_[0], torch.from_numpy(x.indices.astype(np.int64))
+    words = first.tables["features"].weights
     weighted = words[rows] * torch.from_numpy(x.data)[:, None]
-    parts = (weighted * plain.network_.attention.channels(weighted)).detach()
+    parts = (weighted * first.network.attention.channels(weighted)).detach()
     step, pooled = 1e-3, parts.sum(0, keepdim=True)
     with torch.no_grad():
         for place, part in enumerate(parts):
-            up, down = (plain._logits(plain.network_.common(pooled + sign * step * part))[0, 0] for sign in (1, -1))
+            up, down = (first.logits(first.network.common(pooled + sign * step * part))[0, 0] for sign in (1, -1))
             slope = float(up - down) / (2 * step)
             at = list(found.features).index(int(x.indices[place]))
             assert abs(found.contributions[0][at] - slope) < 0.02 + 0.05 * abs(slope)

@@ -21,8 +21,8 @@ _RULE = VoteRule(NEIGHBOURS[-1], SHARPNESS[0])
 """Until one is chosen."""
 
 Vectors = npt.NDArray[np.float32]
-Scores = Callable[[Vectors], Vectors]
-"""From codes (n, dim) to scores of all labels (n, n_labels), between 0 and 1 as votes are."""
+Scores = Callable[[int, int], Vectors]
+"""Scores of all labels (stop - start, n_labels) for the rows start to stop, between 0 and 1 as votes are."""
 
 
 @dataclass
@@ -55,14 +55,15 @@ class JoinedVotes:
         """The k best labels of each code (n, dim)."""
         size = max(1, min(4096, _CELLS // self.Y.shape[1]))
         starts = range(0, max(1, len(codes)), size)
-        return Ranking.concatenate([self._rank(codes[at : at + size], score, k) for at in starts])
+        return Ranking.concatenate([self._rank(codes, score, at, min(at + size, len(codes)), k) for at in starts])
 
-    def _rank(self, codes: Vectors, score: Scores, k: int) -> Ranking:
+    def _rank(self, all_codes: Vectors, score: Scores, start: int, stop: int, k: int) -> Ranking:
+        codes = all_codes[start:stop]
         if self.share == 1:
-            return Ranking.from_dense(score(codes), k)
+            return Ranking.from_dense(score(start, stop), k)
         near = self.index.search(codes, self.rule.n_neighbors)
         if self.share == 0:
             return self.rule(*near, self.Y, k)
         votes = self.rule(*near, self.Y, max(100, 4 * k)).to_csr(self.Y.shape[1])
-        joined = np.float32(self.share) * score(codes) + np.float32(1 - self.share) * votes
+        joined = np.float32(self.share) * score(start, stop) + np.float32(1 - self.share) * votes
         return Ranking.from_dense(np.asarray(joined, dtype=np.float32), k)

@@ -4,8 +4,8 @@ Labels are encoded and decoded again; documents are encoded into the same space 
 labels' decoder.
 
     L(D) = L_h(x_h, y_h) + lambda L_ae(y, y')             Eq. 1      `RankAe._objective`
-    x_h = F(x): words, dual attention, one layer          Eq. 5      `nn.attention`, `Network.features`
-    y_h = E(y), y' = D(y_h): two layers each              2.2, 3.1   `Network.encode`, `Network.decode`
+    x_h = F(x): words, dual attention, one layer          Eq. 5      `nn.attention`, `nn.autoencoder`
+    y_h = E(y), y' = D(y_h): two layers each              2.2, 3.1   `nn.autoencoder`
     L_ae = L_P + L_N: lowest positive, highest negative   Eq. 2-4    `losses.ranking`
 
 Deviations; docs/methods/rankae.md has what they are worth:
@@ -16,7 +16,7 @@ Deviations; docs/methods/rankae.md has what they are worth:
   sigmoid is flat and the loss m L: training ends there unless its rate is small.
 - A document's words are summed, not averaged: its row has unit length already.
 - Besides the decoder the nearest training documents vote, by their codes; the share of each is chosen on held-out
-  points, then all is trained again on everything.
+  points, then all is trained again on everything, `networks` times with different seeds.
 - With many labels, L_ae is over the batch's own labels and `sampled` others.
 """
 
@@ -31,22 +31,24 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index import build_index, load_index
+from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
-from zipfel.index.joined_votes import SHARES, JoinedVotes
+from zipfel.index.joined_votes import SHARES, JoinedVotes, Scores
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.explanation import Explanation, contributions
 from zipfel.nn.attention import DualAttention
-from zipfel.nn.bag import LocalRows, bag
+from zipfel.nn.autoencoder import LabelAutoencoder, Trained
+from zipfel.nn.bag import LocalRows
 from zipfel.nn.table import Table
 from zipfel.nn.word_vectors import read_word_vectors
 from zipfel.ranking import PAD, Ranking
@@ -56,6 +58,8 @@ from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 Floats = npt.NDArray[np.float32]
 _STEPS, _FEW = 600, 10
 """Training steps that are taken at least; points below which none is held out."""
+_KEPT = ("features", "labels", "bias")
+"""Tables that prediction needs; the encoder's labels have done their work."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class RankAeConfig(declared.Config):
     word_dim: int = param(100, "channels of a word vector, as in the paper", symbol="C", low=1)
     dim: int = param(300, "numbers in a code; the paper has 100, or 200 for many labels", symbol="h", low=1)
     hidden: int = param(256, "width of the inner layers of encoder and decoder", low=1)
+    networks: int = param(2, "auto-encoders trained, their scores averaged; the paper has one", low=1, high=16)
     attention: str = param("dual", "spatial: without the channels' part (Figure 4)", choices=("dual", "spatial"))
     reduction: int = param(4, "how much narrower the channels' attention is, as in the paper", symbol="r", low=1)
     pooling: str = param("sum", "of a document's words; the paper's is mean", choices=("sum", "mean"))
@@ -88,31 +93,6 @@ class RankAeConfig(declared.Config):
     valid_share: float = param(0.1, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
 
 
-class Network(nn.Module):
-    """Figure 1's three maps without their tables: words, the encoder's and the decoder's labels come as rows."""
-
-    def __init__(self, c: RankAeConfig) -> None:
-        super().__init__()
-        self.attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
-        self.common = nn.Linear(c.word_dim, c.dim)
-        self.encoder_bias = nn.Parameter(torch.zeros(c.hidden))
-        self.encoder = nn.Linear(c.hidden, c.dim)
-        self.decoder = nn.Linear(c.dim, c.hidden)
-
-    def features(self, words: Tensor, X: LocalRows) -> Tensor:
-        """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
-        pooled = self.attention(words[X.column_of], torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
-        return self.common(pooled)  # type: ignore[no-any-return]
-
-    def encode(self, labels: Tensor, sets: LocalRows) -> Tensor:
-        """E: y_h (B, dim) of the encoder's label vectors (u, hidden) and the batch's label sets."""
-        return self.encoder(torch.relu(bag(labels, sets) + self.encoder_bias))  # type: ignore[no-any-return]
-
-    def decode(self, codes: Tensor, labels: Tensor, bias: Tensor) -> Tensor:
-        """D: y' (B, c) before the sigmoid, of codes (B, dim) and the decoder's label vectors (c, hidden)."""
-        return torch.relu(self.decoder(codes)) @ labels.T + bias.T
-
-
 class RankAe(Method):
     """Labels and documents share a code; the labels' decoder and the nearest documents rank."""
 
@@ -124,7 +104,7 @@ class RankAe(Method):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
             "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100,
-            "pooling": "mean", "lr": 3e-4, "balance": 0.01,
+            "pooling": "mean", "lr": 3e-4, "balance": 0.01, "networks": 1,
         },
         "delicious": {}, "mediamill": {}, "imdb": {},
         "rcv": {"batch": 1024, "epochs": 5},
@@ -133,9 +113,9 @@ class RankAe(Method):
 
     # -- the objective
 
-    def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+    def _objective(self, batch: Batch, rows: Mapping[str, Tensor], network: LabelAutoencoder) -> Tensor:
         """Eq. 1, and the documents' codes decoded as well."""
-        c, network = self.config, self.network_
+        c = self.config
         x_h = network.features(rows["features"], batch.X)  # (B, dim)
         y_h = network.encode(rows["encoder"], batch.extra["sets"])  # (B, dim)
         loss = self._common(x_h, y_h, batch)
@@ -175,45 +155,61 @@ class RankAe(Method):
         c, few = self.config, train.n_points < _FEW
         split = (train, train) if few else train.split(c.valid_share, run.rng(30), at_most=5000)
         rest, held = split if valid is None else (train, valid)
-        shares = {"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout]
-        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
-        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
         with run.timed("choices"):
-            self._train(rest, run.part(0.4), "rankae-choice")
-            chosen, codes = self._votes(rest, run.seed), self._codes(held.X)
-            asked = {"n_neighbors": n_neighbors, "sharpness": sharpness}
-            quality = chosen.choose(codes, self._scores, held.Y, shares=shares, **asked)  # type: ignore[arg-type]
-            run.progress.message(f"decoder's share {chosen.share:g}, {chosen.rule}: mean P@1,3,5 {quality:.4f}")
+            self.trained_ = [self._train(rest, run.part(1 / (1 + c.networks)), 0, "rankae-choice")]
+            chosen = self._choose(rest, held, run)
+        everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
         with run.timed("training"):
-            everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
-            self._train(everything, run, "rankae")
+            parts = (run.part(1 / (c.networks - number)) for number in range(c.networks))
+            self.trained_ = [self._train(everything, part, number) for number, part in enumerate(parts)]
             self.votes_ = replace(self._votes(everything, run.seed), rule=chosen.rule, share=chosen.share)
 
-    def _train(self, train: Points, run: Run, name: str) -> None:
-        """Sets network_ and tables_: words, the encoder's and the decoder's label vectors, the decoder's biases."""
-        c = self.config
+    def _choose(self, train: Points, held: Points, run: Run) -> JoinedVotes:
+        """How neighbours vote, and the decoder's share, by the held-out points."""
+        c, votes = self.config, self._votes(train, run.seed)
+        quality = votes.choose(
+            *self._codes(held.X),
+            held.Y,
+            shares={"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout],
+            n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
+            sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
+        )
+        run.progress.message(f"decoder's share {votes.share:g}, {votes.rule}: mean P@1,3,5 {quality:.4f}")
+        return votes
+
+    def _train(self, train: Points, run: Run, number: int, name: str = "rankae") -> Trained:
+        """The network of that number: its own start, batches and dropout."""
+        c, seed = self.config, 1000 * run.seed + number
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(run.seed)
-            self.network_ = Network(c)
-        self.tables_ = {
-            "features": Table(self._start_of_words(train.n_features, run)),
-            "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32)),
-            "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33)),
+            torch.manual_seed(seed)
+            network = self._network()
+        tables = {
+            "features": Table(self._start_of_words(train.n_features, run, number)),
+            "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32, number)),
+            "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33, number)),
             "bias": Table(_log_odds(train.Y) if c.loss == "bce" else np.zeros((train.n_labels, 1), np.float32)),
         }
         sampler = CandidateSampler(train.Y, n_sampled=c.sampled, power=0.5, all_below=c.all_below)
-        labelled = np.flatnonzero(np.diff(train.Y.indptr))
         batches = Batches(
-            train.X, train.Y, size=c.batch, seed=run.seed, candidates=sampler, keep=c.keep, rows=labelled,
-            extend=self._extend,
+            train.X, train.Y, size=c.batch, seed=seed, candidates=sampler, keep=c.keep,
+            rows=np.flatnonzero(np.diff(train.Y.indptr)), extend=self._extend,
         )  # fmt: skip
         plan = Plan(epochs=c.epochs or max(15, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
-        Trainer(run, batches, self._objective, plan, tables=self.tables_, module=self.network_, name=name).fit()
-        self.network_.eval()
 
-    def _start_of_words(self, n_features: int, run: Run) -> Floats:
+        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+            return self._objective(batch, rows, network)
+
+        Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
+        return Trained(network.eval(), {kind: tables[kind] for kind in _KEPT})
+
+    def _network(self) -> LabelAutoencoder:
+        c = self.config
+        attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
+        return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden)
+
+    def _start_of_words(self, n_features: int, run: Run, number: int = 0) -> Floats:
         """(n_features, C): random, or of the file of word vectors where the words are known."""
-        start: Floats = 0.1 * run.rng(31).standard_normal((n_features, self.config.word_dim), dtype=np.float32)
+        start: Floats = 0.1 * run.rng(31, number).standard_normal((n_features, self.config.word_dim), dtype=np.float32)
         if not self.config.words:
             return start
         if run.feature_names is None:
@@ -224,47 +220,35 @@ class RankAe(Method):
 
     # -- prediction: encode, decode, vote
 
-    def _codes(self, X: sp.csr_matrix) -> Floats:
-        """x_h (n, dim)."""
-        words, parts = self.tables_["features"].weights, []
-        with torch.no_grad():
-            for start in range(0, max(1, X.shape[0]), 1024):
-                rows = LocalRows.from_csr(X[start : start + 1024])
-                parts.append(self.network_.features(words[rows.ids], rows))
-        codes: Floats = torch.cat(parts).numpy()
-        return codes
+    def _codes(self, X: sp.csr_matrix) -> tuple[Floats, Scores]:
+        """(n, networks * dim), each network's x_h of unit length, side by side; and the mean of their D(x_h)."""
+        found = [part.codes(X) for part in self.trained_]
 
-    def _logits(self, codes: Tensor) -> Tensor:
-        return self.network_.decode(codes, self.tables_["labels"].weights, self.tables_["bias"].weights)
+        def scores(start: int, stop: int) -> Floats:
+            each = [part.scores(codes[start:stop]) for part, codes in zip(self.trained_, found, strict=True)]
+            return np.asarray(np.mean(each, axis=0), dtype=np.float32)
 
-    def _scores(self, codes: Floats) -> Floats:
-        """y' (n, n_labels) of codes (n, dim)."""
-        with torch.no_grad():
-            scores: Floats = torch.sigmoid(self._logits(torch.from_numpy(codes))).numpy()
-        return scores
+        return np.hstack([unit_rows(codes) for codes in found]), scores
 
     def _votes(self, train: Points, seed: int) -> JoinedVotes:
         """The points that have labels become neighbours."""
         voters = np.flatnonzero(np.diff(train.Y.indptr))
-        return JoinedVotes(build_index(self._codes(train.X[voters]), metric="cosine", seed=seed), train.Y[voters])
+        codes, _ = self._codes(train.X[voters])
+        return JoinedVotes(build_index(codes, metric="cosine", seed=seed), train.Y[voters])
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        return self.votes_.rank(self._codes(X), self._scores, k)
+        return self.votes_.rank(*self._codes(X), k)
 
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
-        """The words of one document (1, n_features): what attention lets through of each (Figure 5), and what it adds
-        to the decoder's score of each label; labels: by default the best five."""
+        """The words of one document (1, n_features): what the first network's attention lets through of each (Figure
+        5), and what it adds to the decoder's score of each label; labels: by default the best five."""
         asked = self.predict(x, 5).labels[0] if labels is None else np.asarray(labels)
-        rows, attention = LocalRows.from_csr(x), self.network_.attention
-        weights = torch.from_numpy(rows.values)
-        with torch.no_grad():
-            vectors = self.tables_["features"].weights[rows.ids][rows.column_of]  # (t, C)
-            passed = attention.channels(vectors * weights[:, None]).mean(dim=1)  # (t,)
-            words = attention.attended(vectors, weights) / (len(weights) if attention.mean else 1)
+        first = self.trained_[0]
+        features, passed, words = first.words(x)
         added = contributions(
-            words, lambda pooled: self._logits(self.network_.common(pooled))[0], [int(i) for i in asked if i != PAD]
+            words, lambda pooled: first.logits(first.network.common(pooled))[0], [int(i) for i in asked if i != PAD]
         )
-        return Explanation(rows.ids[rows.column_of].tolist(), passed.tolist(), added)
+        return Explanation(features, passed.tolist(), added)
 
     # -- state
 
@@ -272,27 +256,31 @@ class RankAe(Method):
         votes = self.votes_
         index, facts = votes.index.state()
         arrays = {f"index.{name}": array for name, array in index.items()}
-        arrays |= {f"tables.{name}": table.numpy() for name, table in self.tables_.items() if name != "encoder"}
-        arrays |= {f"network.{name}": tensor.numpy() for name, tensor in self.network_.state_dict().items()}
+        for number, part in enumerate(self.trained_):
+            arrays |= {f"{number}.{name}": table.numpy() for name, table in part.tables.items()}
+            arrays |= {f"{number}.{name}": tensor.numpy() for name, tensor in part.network.state_dict().items()}
         rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.share]
-        return State({**arrays, **pack_csr("Y", votes.Y)}, {"rule": rule, "index": facts, "n_points": votes.Y.shape[0]})
+        sizes = [len(self.trained_), votes.Y.shape[0]]
+        return State({**arrays, **pack_csr("Y", votes.Y)}, {"rule": rule, "index": facts, "sizes": sizes})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
         try:
             n_neighbors, sharpness, share = state.facts["rule"]
             rule, share = VoteRule(int(n_neighbors), float(sharpness)), float(share)
-            n_points, facts = int(state.facts["n_points"]), dict(state.facts["index"])
+            (networks, n_points), facts = map(int, state.facts["sizes"]), dict(state.facts["index"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         shapes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
-        self.tables_ = {name: Table(state.array(f"tables.{name}", shape=shape)) for name, shape in shapes.items()}
-        self.network_ = Network(c).eval()
-        for name, tensor in self.network_.state_dict().items():
-            tensor.copy_(torch.from_numpy(state.array(f"network.{name}", shape=tuple(tensor.shape))))
+        self.trained_ = []
+        for number in range(networks):
+            network = self._network().eval()
+            for name, tensor in network.state_dict().items():
+                tensor.copy_(torch.from_numpy(state.array(f"{number}.{name}", shape=tuple(tensor.shape))))
+            tables = {name: Table(state.array(f"{number}.{name}", shape=shape)) for name, shape in shapes.items()}
+            self.trained_.append(Trained(network, tables))
         index = {n.removeprefix("index."): array for n, array in state.arrays.items() if n.startswith("index.")}
-        Y = unpack_csr(state, "Y", (n_points, n_labels))
-        self.votes_ = JoinedVotes(load_index(index, facts), Y, rule, share)
+        self.votes_ = JoinedVotes(load_index(index, facts), unpack_csr(state, "Y", (n_points, n_labels)), rule, share)
 
 
 def _log_odds(Y: sp.csr_matrix) -> Floats:

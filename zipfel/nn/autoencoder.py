@@ -1,0 +1,86 @@
+"""Rank-AE's three maps (Wang et al. 2019, Figure 1): features to code, labels to code, code to labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from zipfel.nn.attention import DualAttention
+from zipfel.nn.bag import LocalRows, bag
+from zipfel.nn.table import Table
+
+Floats = npt.NDArray[np.float32]
+_BLOCK = 1024
+"""Rows encoded at a time: attention holds every word of each."""
+
+
+class LabelAutoencoder(nn.Module):
+    """The three maps without their tables: word vectors, the encoder's and the decoder's labels come as rows."""
+
+    def __init__(self, attention: DualAttention, word_dim: int, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.attention = attention
+        self.common = nn.Linear(word_dim, dim)
+        self.encoder_bias = nn.Parameter(torch.zeros(hidden))
+        self.encoder = nn.Linear(hidden, dim)
+        self.decoder = nn.Linear(dim, hidden)
+
+    def features(self, words: Tensor, X: LocalRows) -> Tensor:
+        """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
+        pooled = self.attention(words[X.column_of], torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
+        code: Tensor = self.common(pooled)
+        return code
+
+    def encode(self, labels: Tensor, sets: LocalRows) -> Tensor:
+        """E: y_h (B, dim) of the encoder's label vectors (u, hidden) and the batch's label sets."""
+        code: Tensor = self.encoder(torch.relu(bag(labels, sets) + self.encoder_bias))
+        return code
+
+    def decode(self, codes: Tensor, labels: Tensor, bias: Tensor) -> Tensor:
+        """D: y' (B, c) before the sigmoid, of codes (B, dim) and the decoder's label vectors (c, hidden)."""
+        return torch.relu(self.decoder(codes)) @ labels.T + bias.T
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The maps with their tables: features (n_features, C), labels (n_labels, hidden) and bias (n_labels, 1)."""
+
+    network: LabelAutoencoder
+    tables: Mapping[str, Table]
+
+    def codes(self, X: sp.csr_matrix) -> Floats:
+        """x_h (n, dim)."""
+        words, parts = self.tables["features"].weights, []
+        with torch.no_grad():
+            for start in range(0, max(1, X.shape[0]), _BLOCK):
+                rows = LocalRows.from_csr(X[start : start + _BLOCK])
+                parts.append(self.network.features(words[rows.ids], rows))
+        codes: Floats = torch.cat(parts).numpy()
+        return codes
+
+    def logits(self, codes: Tensor) -> Tensor:
+        """(n, n_labels) of codes (n, dim)."""
+        return self.network.decode(codes, self.tables["labels"].weights, self.tables["bias"].weights)
+
+    def scores(self, codes: Floats) -> Floats:
+        """y' (n, n_labels), between 0 and 1."""
+        with torch.no_grad():
+            scores: Floats = torch.sigmoid(self.logits(torch.from_numpy(np.ascontiguousarray(codes)))).numpy()
+        return scores
+
+    def words(self, x: sp.csr_matrix) -> tuple[list[int], Tensor, Tensor]:
+        """Of one document (1, n_features): feature ids, what attention lets through of each (t,), and what each adds
+        to the pooled x' (t, C)."""
+        rows, attention = LocalRows.from_csr(x), self.network.attention
+        weights = torch.from_numpy(rows.values)
+        with torch.no_grad():
+            vectors = self.tables["features"].weights[rows.ids][rows.column_of]
+            passed = attention.channels(vectors * weights[:, None]).mean(dim=1)
+            added = attention.attended(vectors, weights) / (max(1, len(weights)) if attention.mean else 1)
+        return rows.ids[rows.column_of].tolist(), passed, added
