@@ -11,6 +11,8 @@ from benchmarks import Bar
 from zipfel.bench.runner import machine
 
 FIRST = ("startup", "reading", "vectorizing", "metrics")
+QUALITY = {"ablation", "auto_ablation", "dxml_ablation", "label_noise", "mnn_table", "rankae_ablation", "table"}
+"""How good, not how fast; they take hours and are run by name."""
 
 
 def main(wanted: list[str]) -> None:
@@ -28,7 +30,7 @@ def main(wanted: list[str]) -> None:
 
 def present() -> list[str]:
     """Modules of this folder, those named above first."""
-    found = {module.name for module in pkgutil.iter_modules(benchmarks.__path__)} - {"__main__"}
+    found = {module.name for module in pkgutil.iter_modules(benchmarks.__path__)} - {"__main__"} - QUALITY
     return [name for name in FIRST if name in found] + sorted(found - set(FIRST))
 
 

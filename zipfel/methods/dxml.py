@@ -14,7 +14,8 @@ Deviations; docs/methods/dxml.md has what they are worth:
   against the plain ones, which a code of unit length can never reach (Adam replaces SGD in both).
 - Edges weigh as many points as their labels share, and each label has, beside its place in the graph, `own_dim`
   numbers of a direction drawn for it alone: labels that always go together would else get one and the same vector.
-- Input dropout (`keep`) is new, and three networks are trained, their cosines averaged; `networks` = 1 is the paper's.
+- Input dropout (`keep`) is new, and up to five networks are trained, their cosines averaged; `networks` = 1 is the
+  paper's.
 - k, how sharply near neighbours outweigh far ones, and how many clusters are searched are chosen on held-out points;
   then all is trained again on everything. Points without labels have no vote and are left out.
 """
@@ -51,7 +52,7 @@ from zipfel.training import Batch, Batches, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
 _BOTH = ("relu", "linear")
-_STEPS, _FEW, _BLOCK = 600, 10, 4096
+_STEPS, _FEW, _BLOCK = 800, 10, 4096
 """Training steps that are taken at least; points below which none is held out; rows embedded at a time."""
 
 
@@ -64,7 +65,7 @@ class DxmlConfig(declared.Config):
     )
     own_dim: int = param(300, "numbers in a label's own random direction; the paper has none", low=0)
     hidden: int = param(256, "width of the hidden layer; the paper has 256, or 512 for large data", symbol="W1", low=1)
-    networks: int = param(3, "networks side by side; the paper has one", low=1, high=16)
+    networks: int | None = param(None, "networks; the paper has one; none: 5, or 80,000 points in all", low=1, high=16)
     activation: str = param(
         "auto", "between the layers; the paper's is relu; auto: by held-out points", choices=("auto", *_BOTH)
     )
@@ -80,14 +81,16 @@ class DxmlConfig(declared.Config):
     passes: int = param(1, "passes of skip-gram over the walks", low=1)
     keep: float = param(0.6, "share of a row's features that input dropout keeps", low=0.01, high=1)
     dropout: float = param(0.0, "dropout after the last layer, as in the paper", low=0, high=0.95)
-    epochs: int | None = param(None, "passes over train; none: 15, or what makes 600 steps, to 30", low=1)
+    epochs: int | None = param(None, "passes over train; none: what makes 800 steps, from 8 to 30", low=1)
     batch: int = param(256, "rows a step", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
     clusters: int | None = param(None, "clusters of the embedded points; none: one for 2,000", symbol="m", low=1)
     probes: int | None = param(None, "clusters to search; the paper has 1; none: by held-out points", low=1)
     n_neighbors: int | None = param(None, "voters; none: by held-out points", symbol="k", low=1)
     sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
-    valid_share: float = param(0.1, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
+    valid_share: float | None = param(
+        None, "share of train to hold out; none: 1,000 points, 10 to 25 %", low=0.01, high=0.5
+    )
 
 
 class Network(nn.Module):
@@ -183,15 +186,16 @@ class Dxml(Method):
     # -- training: choose on held-out points, then train on everything
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        few = train.n_points < _FEW
-        split = (train, train) if few else train.split(self.config.valid_share, run.rng(20), at_most=5000)
+        c, few = self.config, train.n_points < _FEW
+        share = c.valid_share or min(0.25, max(0.1, 1000 / max(1, train.n_points)))
+        split = (train, train) if few else train.split(share, run.rng(20), at_most=5000)
         rest, held = split if valid is None else (train, valid)
         with run.timed("label graph"):
             graph = self._graph_vectors(train.Y, run.seed)
         with run.timed("choices"):
             activation, chosen = self._choose(rest, held, graph, run)
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
-        n = self.config.networks
+        n = c.networks or max(1, min(5, 80_000 // everything.n_points))
         with run.timed("training"):
             parts = (run.part(1 / (n - number)) for number in range(n))
             self.embeddings_ = [self._train(everything, graph, activation, part, i) for i, part in enumerate(parts)]
@@ -225,7 +229,7 @@ class Dxml(Method):
             train.X, train.Y, size=c.batch, seed=seed, keep=c.keep, rows=labelled,
             extend=lambda batch, _: self._extend(batch, targets),
         )  # fmt: skip
-        plan = Plan(epochs=c.epochs or max(15, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
+        plan = Plan(epochs=c.epochs or max(8, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
 
         def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
             return self._objective(batch, rows, network)

@@ -56,7 +56,7 @@ from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
-_STEPS, _FEW = 600, 10
+_STEPS, _FEW = 800, 10
 """Training steps that are taken at least; points below which none is held out."""
 _KEPT = ("features", "labels", "bias")
 """Tables that prediction needs; the encoder's labels have done their work."""
@@ -69,7 +69,7 @@ class RankAeConfig(declared.Config):
     word_dim: int = param(100, "channels of a word vector, as in the paper", symbol="C", low=1)
     dim: int = param(300, "numbers in a code; the paper has 100, or 200 for many labels", symbol="h", low=1)
     hidden: int = param(256, "width of the inner layers of encoder and decoder", low=1)
-    networks: int = param(2, "auto-encoders trained, their scores averaged; the paper has one", low=1, high=16)
+    networks: int | None = param(None, "networks; the paper has one; none: 3, or 40,000 points in all", low=1, high=16)
     attention: str = param("dual", "spatial: without the channels' part (Figure 4)", choices=("dual", "spatial"))
     reduction: int = param(4, "how much narrower the channels' attention is, as in the paper", symbol="r", low=1)
     pooling: str = param("sum", "of a document's words; the paper's is mean", choices=("sum", "mean"))
@@ -85,12 +85,15 @@ class RankAeConfig(declared.Config):
     all_below: int = param(3000, "labels up to which all are scored in every batch", low=0)
     readout: str = param("auto", "what ranks; the paper's is decoder", choices=("auto", "decoder", "neighbours"))
     keep: float = param(0.8, "share of a row's features that input dropout keeps", low=0.01, high=1)
-    epochs: int | None = param(None, "passes over train; none: 15, or what makes 600 steps, to 30", low=1)
+    epochs: int | None = param(None, "passes over train; none: what makes 800 steps, from 8 to 30", low=1)
     batch: int = param(256, "rows a step", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
     n_neighbors: int | None = param(None, "voters; none: by held-out points", low=1)
     sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
-    valid_share: float = param(0.1, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
+    refit: bool = param(True, "train again on all points after the choices; else the choices' one network stays")
+    valid_share: float | None = param(
+        None, "share of train to hold out; none: 1,000 points, 10 to 25 %", low=0.01, high=0.5
+    )
 
 
 class RankAe(Method):
@@ -153,14 +156,18 @@ class RankAe(Method):
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         c, few = self.config, train.n_points < _FEW
-        split = (train, train) if few else train.split(c.valid_share, run.rng(30), at_most=5000)
+        share = c.valid_share or min(0.25, max(0.1, 1000 / max(1, train.n_points)))
+        split = (train, train) if few else train.split(share, run.rng(30), at_most=5000)
         rest, held = split if valid is None else (train, valid)
         with run.timed("choices"):
-            self.trained_ = [self._train(rest, run.part(1 / (1 + c.networks)), 0, "rankae-choice")]
-            chosen = self._choose(rest, held, run)
+            self.trained_ = [self._train(rest, run.part(0.4), 0, "rankae-choice")]
+            chosen = self.votes_ = self._choose(rest, held, run)
+        if not c.refit:
+            return
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
         with run.timed("training"):
-            parts = (run.part(1 / (c.networks - number)) for number in range(c.networks))
+            n = c.networks or max(1, min(3, 40_000 // everything.n_points))
+            parts = (run.part(1 / (n - number)) for number in range(n))
             self.trained_ = [self._train(everything, part, number) for number, part in enumerate(parts)]
             self.votes_ = replace(self._votes(everything, run.seed), rule=chosen.rule, share=chosen.share)
 
@@ -194,7 +201,7 @@ class RankAe(Method):
             train.X, train.Y, size=c.batch, seed=seed, candidates=sampler, keep=c.keep,
             rows=np.flatnonzero(np.diff(train.Y.indptr)), extend=self._extend,
         )  # fmt: skip
-        plan = Plan(epochs=c.epochs or max(15, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
+        plan = Plan(epochs=c.epochs or max(8, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
 
         def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
             return self._objective(batch, rows, network)
