@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from zipfel.errors import ModelFileError
-from zipfel.index.shortlist import Scored, ShortlistScorer
+from zipfel.index.shortlist import Scored, ShortlistScorer, fused, ranked
+from zipfel.ranking import Ranking
 
 
 def _scorer(n: int = 200, dim: int = 6) -> ShortlistScorer:
@@ -21,11 +22,14 @@ def _points(n: int = 9, dim: int = 6) -> np.ndarray:
     return np.random.default_rng(1).standard_normal((n, dim)).astype(np.float32)
 
 
+def _rank(scorer: ShortlistScorer, points: np.ndarray, width: int, beta: float, k: int = 5) -> Ranking:
+    places = scorer.shortlist(points, width)
+    return ranked(scorer.labels, places, fused(scorer.score(points, places), beta), k)
+
+
 def test_fusion_by_hand() -> None:
     scored = Scored(None, np.array([[0.0, math.log(3)]], np.float32), np.array([[1.0, -1.0]], np.float32))
-    codes, nothing = np.eye(2, dtype=np.float32), np.zeros(2, np.float32)
-    scorer = ShortlistScorer(np.zeros_like(codes), codes, nothing, np.array([4, 9]), np.array([0]))
-    ranking = scorer.rank(scored, 0.5, 2)
+    ranking = ranked(np.array([4, 9]), None, fused(scored, 0.5), 2)
     by_hand = {4: 0.25 + 0.5 / (1 + math.exp(-1)), 9: 0.375 + 0.5 / (1 + math.exp(1))}
     assert ranking.labels.tolist() == [[4, 9]]
     assert ranking.scores[0].tolist() == pytest.approx([by_hand[4], by_hand[9]])
@@ -36,21 +40,20 @@ def test_a_long_shortlist_finds_what_scoring_all_finds() -> None:
     indexed = _scorer().indexed(0, "exact", points, 10, seed=0)
     assert indexed.index is not None
     for beta in (1.0, 0.3):
-        one = plain.rank(plain.score(points, 500), beta, 5)
-        other = indexed.rank(indexed.score(points, 500), beta, 5)
+        one, other = _rank(plain, points, 500, beta), _rank(indexed, points, 500, beta)
         assert np.array_equal(one.labels, other.labels)
         assert np.allclose(one.scores, other.scores, atol=1e-6)
 
 
 def test_head_labels_are_always_candidates_and_never_twice() -> None:
     indexed = _scorer().indexed(0, "exact", _points(), 10, seed=0)
-    scored = indexed.score(_points(), 3)
-    assert scored.places is not None
-    for row in scored.places:
+    places = indexed.shortlist(_points(), 3)
+    assert places is not None
+    for row in places:
         kept = row[row >= 0].tolist()
         assert {5, 7} <= set(kept)
         assert len(kept) == len(set(kept))
-    ranking = indexed.rank(scored, 0.5, 9)
+    ranking = _rank(indexed, _points(), 3, 0.5, 9)
     assert np.all((ranking.labels >= 0).sum(axis=1) <= 5)
 
 
@@ -59,7 +62,7 @@ def test_saved_and_restored(kind: str) -> None:
     scorer = _scorer().indexed(0, kind, _points(), 10, seed=0)
     arrays, facts = scorer.state("float32")
     again = ShortlistScorer.restored(arrays, facts, 400, 6, 2)
-    one, other = (s.rank(s.score(_points(), 20), 0.7, 5) for s in (scorer, again))
+    one, other = (_rank(s, _points(), 20, 0.7) for s in (scorer, again))
     assert np.array_equal(one.labels, other.labels)
     assert np.array_equal(one.scores, other.scores)
     with pytest.raises(ModelFileError, match="damaged"):

@@ -15,7 +15,7 @@ from zipfel.methods.lightdxml import LightDXML, LightDXMLConfig, sized
 from zipfel.metrics import evaluate
 from zipfel.run import Run
 
-QUICK = {"dim": 32, "epochs": 10, "batch": 16, "n_sampled": 3, "n_hard": 2}
+QUICK = {"dim": 32, "epochs": 10, "batch": 16, "n_sampled": 3, "n_hard": 2, "networks": 1}
 
 
 def _fitted(run: Run | None = None, **params: object) -> LightDXML:
@@ -54,22 +54,29 @@ def test_every_variant_learns_the_known_answer(params: dict[str, object]) -> Non
 @pytest.mark.parametrize("kind", ["exact", "hnsw", "ivfpq"])
 def test_prediction_by_shortlist_and_beta_at_both_ends(kind: str) -> None:
     method = _fitted(score_all=0, index=kind, n_head=2, shortlist=4)
-    assert method.scorer_.index is not None
+    assert method.networks_[0].scorer.index is not None
     assert _p1(method) >= 0.9
     for beta in (0.0, 1.0):
         assert _p1(_fitted(score_all=0, beta=beta, n_head=2)) >= 0.8
 
 
+def test_networks_are_averaged_and_differ() -> None:
+    method = _fitted(networks=2)
+    one, other = (network.tokens for network in method.networks_)
+    assert not np.array_equal(one, other)
+    assert _p1(method) >= 0.9
+
+
 def test_labels_never_seen_are_pruned_and_never_ranked() -> None:
     method = _fitted()
-    assert method.scorer_.labels.tolist() == list(range(SEEN))
-    assert method.state().arrays["classifiers"].shape[0] == SEEN
+    assert method.networks_[0].scorer.labels.tolist() == list(range(SEEN))
+    assert method.state().arrays["0.classifiers"].shape[0] == SEEN
     assert N_LABELS - 1 not in method.predict(known().test.X, N_LABELS).labels
 
 
 def test_timings_by_module_and_facts_are_kept() -> None:
     run = Run(seed=1)
-    facts = _fitted(run).state().facts
+    facts = _fitted(run).state().facts["networks"][0]
     assert {"tokens", "labels", "shortlist", "classifier", "index", "beta"} <= set(run.timings)
     assert 0 < facts["training"]["spread"] <= 1
     assert set(facts["training"]["lost_by_rounding"]) == {"P@1", "P@3", "P@5"}

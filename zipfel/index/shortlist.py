@@ -56,28 +56,19 @@ class ShortlistScorer:
             self.index = build_index(self.units, metric="inner", kind=kind, queries=asked, k=k, seed=seed)
         return self
 
-    def score(self, points: Array, shortlist: int) -> Scored:
-        asked = with_constant(torch.from_numpy(points))
-        units = unit_rows(points - self.mean)
+    def shortlist(self, points: Array, k: int) -> Ids | None:
+        """(n, c) places: the k nearest codes and the head, -1 for none; None where every label is scored."""
         if self.index is None:
-            return Scored(None, (asked @ torch.from_numpy(self.classifiers).T).numpy(), units @ self.units.T)
-        found, cosines = self.index.search(units, shortlist)
+            return None
+        found, _ = self.index.search(unit_rows(points - self.mean), k)
         found = np.where((found >= 0) & self._in_head[np.maximum(found, 0)], -1, found)  # those come with the head
-        places = np.hstack([found, np.broadcast_to(self.head, (len(found), len(self.head)))])
-        logits, queries = np.empty(places.shape, dtype=np.float32), asked.numpy()
-        over_blocks(lambda a, b: score_pairs(queries, self.classifiers, places, logits, a, b), len(places))
-        return Scored(places, logits, np.hstack([cosines, units @ self.units[self.head].T]))
+        return np.hstack([found, np.broadcast_to(self.head, (len(found), len(self.head)))])
 
-    def rank(self, scored: Scored, beta: float, k: int) -> Ranking:
-        """The k best by beta s(logit) + (1 - beta) s(cosine)."""
-        fused = np.float32(beta) * _sigmoid(scored.logits)
-        if beta < 1:
-            fused += np.float32(1 - beta) * _sigmoid(scored.cosines)
-        if scored.places is None:
-            places, scores = topk(fused, k)
-            return Ranking(np.where(places >= 0, self.labels[np.maximum(places, 0)], -1), scores)
-        labels = np.where(scored.places >= 0, self.labels[np.maximum(scored.places, 0)], -1)
-        return Ranking.from_dense(np.where(labels >= 0, fused, -np.inf).astype(np.float32), k, labels)
+    def score(self, points: Array, places: Ids | None) -> Scored:
+        asked, units = with_constant(torch.from_numpy(points)), unit_rows(points - self.mean)
+        if places is None:
+            return Scored(None, (asked @ torch.from_numpy(self.classifiers).T).numpy(), units @ self.units.T)
+        return Scored(places, _pairs(asked.numpy(), self.classifiers, places), _pairs(units, self.units, places))
 
     def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         arrays = {
@@ -104,6 +95,30 @@ class ShortlistScorer:
             saved = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
             scorer.index = load_index({**saved, "vectors": scorer.units}, facts)
         return scorer
+
+
+def fused(scored: Scored, beta: float) -> Array:
+    """(n, c): beta s(logit) + (1 - beta) s(cosine), LightDXML's section F; -inf where there is no candidate."""
+    scores: Array = np.float32(beta) * _sigmoid(scored.logits)
+    if beta < 1:
+        scores += np.float32(1 - beta) * _sigmoid(scored.cosines)
+    if scored.places is not None:
+        scores[scored.places < 0] = -np.inf
+    return scores
+
+
+def ranked(labels: Ids, places: Ids | None, scores: Array, k: int) -> Ranking:
+    """The k best of each row of scores (n, c), as label ids."""
+    if places is None:
+        columns, best = topk(scores, k)
+        return Ranking(np.where(columns >= 0, labels[np.maximum(columns, 0)], -1), best)
+    return Ranking.from_dense(scores, k, np.where(places >= 0, labels[np.maximum(places, 0)], -1))
+
+
+def _pairs(queries: Array, vectors: Array, places: Ids) -> Array:
+    out = np.empty(places.shape, dtype=np.float32)
+    over_blocks(lambda a, b: score_pairs(queries, vectors, places, out, a, b), len(places))
+    return out
 
 
 def _vector(arrays: Arrays, name: str) -> npt.NDArray[Any]:
