@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def _sink(scores: Array, ids: Array, at: int, size: int) -> None:
+def sink(scores: Array, ids: Array, at: int, size: int) -> None:
     """Restores the heap below `at`; its root is the worst: the lowest score, of equal ones the highest id."""
     score, label = scores[at], ids[at]
     while True:
@@ -45,7 +45,7 @@ def merge_topk(block: Array, offset: int, best: Array, ids: Array, start: int, s
         for j in range(block.shape[1]):
             if block[i, j] > heap[0]:  # an equal score comes with a higher id, so it stays out
                 heap[0], names[0] = block[i, j], offset + j
-                _sink(heap, names, 0, k)
+                sink(heap, names, 0, k)
 
 
 @njit(cache=True, nogil=True)
@@ -56,7 +56,7 @@ def sort_topk(best: Array, ids: Array, start: int, stop: int) -> None:
         for size in range(best.shape[1] - 1, 0, -1):
             heap[0], heap[size] = heap[size], heap[0]
             names[0], names[size] = names[size], names[0]
-            _sink(heap, names, 0, size)
+            sink(heap, names, 0, size)
 
 
 @njit(cache=True, nogil=True, fastmath=True)

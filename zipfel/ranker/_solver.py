@@ -134,7 +134,7 @@ def _solve(
 def _take_weights(
     w: Array, docs: Array, alpha: Array, x_ptr: Array, x_idx: Array, threshold: float, features: Array, weights: Array
 ) -> int:
-    """Moves what stands above the threshold in `w` to (features, weights), sorted, and leaves `w` zero.
+    """Moves what stands above the threshold in `w` to (features, weights), and leaves `w` zero.
 
     Only support vectors can have left a weight; the others may have left rounding dust, which is wiped.
     """
@@ -154,9 +154,6 @@ def _take_weights(
         for i in range(len(docs)):
             for j in range(x_ptr[docs[i]], x_ptr[docs[i] + 1]):
                 w[x_idx[j]] = 0.0
-    order = np.argsort(features[:found])
-    features[:found] = features[:found][order]
-    weights[:found] = weights[:found][order]
     return found
 
 
@@ -180,7 +177,7 @@ def solve_labels(
     threshold: float,
     seed: int,
 ) -> tuple[Array, Array, Array, Array]:
-    """Labels first..last: (weights a label, features, weights, biases), the CSR rows of that block.
+    """Labels first..last: (weights a label, features, weights, biases), the CSR rows of that block, columns unsorted.
 
     ptr, docs: documents of each label's problem, its n_positive positives first; alpha: their dual variables, in and
     out. square: |x|^2 + 1 a document (the bias is a feature of value 1).
@@ -201,10 +198,12 @@ def solve_labels(
         found = _take_weights(w, docs[a:b], alpha[a:b], x_ptr, x_idx, threshold, features, weights)
         if filled + found > len(all_features):
             room = max(2 * len(all_features), filled + found)
-            all_features = np.concatenate((all_features, np.empty(room - len(all_features), dtype=np.int32)))
-            all_weights = np.concatenate((all_weights, np.empty(room - len(all_weights), dtype=np.float32)))
-        all_features[filled : filled + found] = features[:found]
-        all_weights[filled : filled + found] = weights[:found]
+            wider_features, wider_weights = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+            for t in range(filled):
+                wider_features[t], wider_weights[t] = all_features[t], all_weights[t]
+            all_features, all_weights = wider_features, wider_weights
+        for t in range(found):
+            all_features[filled + t], all_weights[filled + t] = features[t], weights[t]
         counts[label - first] = found
         filled += found
     return counts, all_features[:filled], all_weights[:filled], biases

@@ -66,7 +66,9 @@ class SparseRanker:
         counts, features, weights, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)
-        self._keep(indptr, features, *_rounded(weights, indptr, c.precision), X.shape[1])
+        found = sp.csr_matrix((weights, features, indptr), shape=(len(counts), X.shape[1]))
+        found.sort_indices()
+        self._keep(indptr, found.indices, *_rounded(found.data, indptr, c.precision), X.shape[1])
         return self
 
     def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
