@@ -56,7 +56,7 @@ class Trained:
 
     def codes(self, X: sp.csr_matrix) -> Floats:
         """x_h (n, dim)."""
-        words, parts = self.tables["features"].weights, []
+        X, words, parts = _distinct(X), self.tables["features"].weights, []
         with torch.no_grad():
             for start in range(0, max(1, X.shape[0]), _BLOCK):
                 rows = LocalRows.from_csr(X[start : start + _BLOCK])
@@ -77,10 +77,19 @@ class Trained:
     def words(self, x: sp.csr_matrix) -> tuple[list[int], Tensor, Tensor]:
         """Of one document (1, n_features): feature ids, what attention lets through of each (t,), and what each adds
         to the pooled x' (t, C)."""
-        rows, attention = LocalRows.from_csr(x), self.network.attention
+        rows, attention = LocalRows.from_csr(_distinct(x)), self.network.attention
         weights = torch.from_numpy(rows.values)
         with torch.no_grad():
             vectors = self.tables["features"].weights[rows.ids][rows.column_of]
             passed = attention.channels(vectors * weights[:, None]).mean(dim=1)
             added = attention.attended(vectors, weights) / (max(1, len(weights)) if attention.mean else 1)
         return rows.ids[rows.column_of].tolist(), passed, added
+
+
+def _distinct(X: sp.csr_matrix) -> sp.csr_matrix:
+    """Each word of a document once: attention is not linear, so that two halves are not a whole."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
