@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -94,11 +95,15 @@ def report_on(X: sp.csr_matrix | None, Y: sp.csr_matrix, duplicate_features: int
 
 
 def _parsed_blocks(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, _Parsed]]:
-    """Blocks in the order of the file; while they are parsed, the next ones are read."""
-    threads, scratch = get_threads(), _Scratch()
+    """Blocks in the order of the file; while they are parsed, the next ones are read. One block needs no threads."""
+    threads, scratch, blocks = get_threads(), _Scratch(), stream.blocks()
+    begin = list(itertools.islice(blocks, 2))
+    if len(begin) < 2:
+        yield from ((block, _parse_block(block, layout, scratch)) for block in begin)
+        return
     waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        for block in stream.blocks():
+        for block in itertools.chain(begin, blocks):
             waiting.append((block, pool.submit(_parse_block, block, layout, scratch)))
             if len(waiting) > threads:
                 ready, future = waiting.popleft()
