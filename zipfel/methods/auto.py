@@ -29,7 +29,7 @@ from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity, evaluate
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
-from zipfel.ranker.blend import Blend
+from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
 from zipfel.ranker.memory import VOTES, Memory
 from zipfel.ranking import Ranking
@@ -52,6 +52,7 @@ class AutoConfig(declared.Config):
     shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")
+    likeness: bool = param(True, "the cosine of the document's code with the label's vector counts")
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     prior: bool = param(True, "the label's frequency counts")
     tail: float | None = param(
@@ -142,12 +143,14 @@ class Auto(Method):
     @property
     def evidence_names(self) -> list[str]:
         c = self.config
-        return ["doubt", "trust"] * c.classifiers + [*VOTES] * c.votes + ["frequency"] * c.prior
+        evidence = ["doubt", "trust"] * c.classifiers + [*VOTES] * c.votes
+        return evidence + ["likeness"] * c.likeness + ["frequency"] * c.prior
 
     def _evidence(self, X: sp.csr_matrix) -> tuple[Array, Array]:
         """(n, c) candidates, -1 pads, and (n, c, f) evidence for each."""
         c = self.config
-        ids, weights = self.memory_.search(self.encoder_.points(X), c.neighbors)
+        codes = self.encoder_.points(X)
+        ids, weights = self.memory_.search(codes, c.neighbors)
         labels, votes = self.memory_.vote(ids, weights, c.candidates)
         columns = []
         if c.classifiers:
@@ -155,6 +158,8 @@ class Auto(Method):
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
             columns += list(np.moveaxis(np.log(votes + np.float32(_FAINT)), 2, 0))
+        if c.likeness:
+            columns.append(self.encoder_.likeness(codes, labels))
         if c.prior:
             columns.append(self._log_counts[labels])
         return labels, np.stack(columns, axis=2).astype(np.float32)
@@ -162,7 +167,7 @@ class Auto(Method):
     def _learn_blend(self, held: Points) -> None:
         parts = [self._evidence(held.X[a : a + _BLOCK]) for a in range(0, held.n_points, _BLOCK)]
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
-        hits = _is_true(labels, held.Y)
+        hits = is_true(labels, held.Y)
         known = labels >= 0
         names = self.evidence_names
         self.blend_ = Blend.fit_top(names, evidence, hits, known, monotone=[n for n in names if n != "frequency"])
@@ -213,14 +218,6 @@ class Auto(Method):
         if self.config.classifiers:
             arrays = {name.removeprefix("ranker."): a for name, a in state.arrays.items() if name.startswith("ranker.")}
             self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)
-
-
-def _is_true(labels: Array, Y: sp.csr_matrix) -> npt.NDArray[np.bool_]:
-    """(n, c): whether each candidate is among its row's labels."""
-    n, n_labels = Y.shape
-    wanted = np.repeat(np.arange(n), np.diff(Y.indptr)) * np.int64(n_labels) + Y.indices
-    asked = np.arange(n)[:, None] * np.int64(n_labels) + labels
-    return np.isin(asked, wanted) & (labels >= 0)
 
 
 def _joined(train: Points, valid: Points) -> Points:

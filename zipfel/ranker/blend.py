@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 
@@ -81,6 +82,15 @@ class Blend:
         if found.names != tuple(names) or len(found.weights) != len(found.names):
             raise ModelFileError(f"the blend in the model joins {list(found.names)}, not {list(names)}")
         return found
+
+
+def is_true(labels: Array, Y: sp.csr_matrix) -> npt.NDArray[np.bool_]:
+    """(n, c): whether each candidate label is among its row's labels Y (n, n_labels); -1 never is."""
+    n, n_labels = Y.shape
+    wanted = np.repeat(np.arange(n), np.diff(Y.indptr)) * np.int64(n_labels) + Y.indices
+    asked = np.arange(n)[:, None] * np.int64(n_labels) + labels
+    found: npt.NDArray[np.bool_] = np.isin(asked, wanted) & (labels >= 0)
+    return found
 
 
 def _newton(A: Array, y: Array, ridge: float) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from torch.nn.functional import normalize
 
 from zipfel.config import Config, param
 from zipfel.index.base import unit_rows
+from zipfel.kernels.topk import score_pairs
 from zipfel.losses.infonce import info_nce
 from zipfel.nn.bag import LocalRows, bag, encode_bag
 from zipfel.nn.table import Table
 from zipfel.run import Run
+from zipfel.threads import over_blocks
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 Codes = npt.NDArray[np.float32]
@@ -109,8 +112,22 @@ class Encoder:
     def sets(self, Y: sp.csr_matrix) -> Codes:
         return self._encode(Y, self.labels)
 
+    @cached_property
+    def units(self) -> Codes:
+        """(n_labels, encoders * dim): the labels' vectors, scaled like codes."""
+        return self._scaled(self.labels)
+
+    def likeness(self, codes: Codes, labels: npt.NDArray[np.int64]) -> Codes:
+        """(n, k) cosines of the codes with the vectors of each row's labels (n, k); 0 where a label is -1."""
+        out = np.empty(labels.shape, dtype=np.float32)
+        over_blocks(lambda a, b: score_pairs(codes, self.units, labels, out, a, b), len(codes))
+        out[labels < 0] = 0
+        return out
+
     def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
-        codes = encode_bag(rows, vectors)
+        return self._scaled(encode_bag(rows, vectors))
+
+    def _scaled(self, codes: Codes) -> Codes:
         blocks = codes.shape[1] // self.dim
         codes = unit_rows(codes.reshape(-1, self.dim)).reshape(codes.shape)
         codes *= np.float32(blocks**-0.5)  # the product of two codes is then the mean of the blocks' cosines

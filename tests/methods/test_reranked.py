@@ -1,0 +1,43 @@
+"""Any method behind the sparse ranker."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.contract import known
+from zipfel.methods import make_method, method_class
+from zipfel.metrics import evaluate
+from zipfel.run import Run
+
+
+@pytest.mark.parametrize("name", ["popular", "knn", "centroid"])
+def test_the_ranker_lifts_a_plain_method(name: str) -> None:
+    quality = []
+    for enabled in (False, True):
+        method = make_method(name, {"ranker.enabled": enabled})
+        method.fit(known().train, None, Run(seed=1, threads=1))
+        quality.append(evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"])
+    assert quality[1] >= quality[0]
+    assert quality[1] > 0.9
+
+
+def test_saved_and_restored_it_answers_the_same() -> None:
+    params = {"ranker.enabled": "true", "ranker.shortlist": 4}
+    method = make_method("centroid", params)
+    method.fit(known().train, None, Run(seed=1, threads=1))
+    again = make_method("centroid", method.config.to_dict())
+    again.restore(method.state(), known().train.n_features, known().train.n_labels)
+    X = known().test.X
+    np.testing.assert_array_equal(method.predict(X, 3).labels, again.predict(X, 3).labels)
+
+
+def test_switched_off_nothing_is_kept() -> None:
+    method = make_method("centroid")
+    method.fit(known().train, None, Run(seed=1, threads=1))
+    assert not [name for name in method.state().arrays if name.startswith("ranker.")]
+
+
+def test_methods_with_a_ranker_of_their_own_stay_as_they_are() -> None:
+    assert "ranker.enabled" not in [p.name for p in method_class("ova").Config.parameters()]
+    assert "ranker.enabled" in [p.name for p in method_class("knn").Config.parameters()]
