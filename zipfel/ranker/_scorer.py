@@ -12,6 +12,18 @@ Array = npt.NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
+def _find(ids: Array, start: int, stop: int, wanted: int) -> int:
+    """The first place in start..stop of the rising ids that is not below `wanted`, or stop."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if ids[middle] < wanted:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@njit(cache=True, nogil=True)
 def score_pairs(
     first: int,
     last: int,
@@ -43,14 +55,12 @@ def score_pairs(
             total = np.float32(0.0)
             s, e = w_ptr[label], w_ptr[label + 1]
             if e - s > 12 * (b - a):
-                row = w_idx[s:e]
-                at = 0
                 for j in range(a, b):
-                    at += np.searchsorted(row[at:], x_idx[j])
-                    if at == len(row):
+                    s = _find(w_idx, s, e, x_idx[j])
+                    if s == e:
                         break
-                    if row[at] == x_idx[j]:
-                        total += x_val[j] * w_val[s + at]
+                    if w_idx[s] == x_idx[j]:
+                        total += x_val[j] * w_val[s]
             else:
                 for j in range(s, e):
                     total += dense[w_idx[j]] * w_val[j]
