@@ -28,17 +28,17 @@ def _next(state: int) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot(w: Array, indices: Array, values: Array) -> float:
+def _dot(w: Array, indices: Array, values: Array, a: int, b: int) -> float:
     total = np.float32(0.0)
-    for j in range(len(indices)):
+    for j in range(a, b):
         total += w[indices[j]] * values[j]
     dot: float = total
     return dot
 
 
 @njit(cache=True, nogil=True)
-def _add(w: Array, indices: Array, values: Array, step: float) -> None:
-    for j in range(len(indices)):
+def _add(w: Array, indices: Array, values: Array, a: int, b: int, step: float) -> None:
+    for j in range(a, b):
         w[indices[j]] += step * values[j]
 
 
@@ -53,6 +53,31 @@ def _logistic_step(alpha: float, margin: float, square: float, cost: float) -> f
         step = gradient / (square + cost / (z * (cost - z)))
         z = min(max(z - step, z * 0.1), cost - (cost - z) * 0.1)
     return z - alpha
+
+
+@njit(cache=True, nogil=True)
+def _shuffle(order: Array, size: int, state: int) -> int:
+    """The first `size` of them, in place; returns the generator's new state."""
+    for t in range(size):
+        state = _next(state)
+        u = t + np.int64(state % np.uint64(size - t))
+        order[t], order[u] = order[u], order[t]
+    return state
+
+
+@njit(cache=True, nogil=True)
+def _warm_start(
+    w: Array, docs: Array, n_positive: int, alpha: Array, x_ptr: Array, x_idx: Array, x_val: Array
+) -> float:
+    """Puts into `w` (zero before) what the dual variables stand for; returns the bias."""
+    bias = np.float32(0.0)
+    for i in range(len(docs)):
+        if alpha[i] > 0:
+            step = np.float32(alpha[i] if i < n_positive else -alpha[i])
+            _add(w, x_idx, x_val, x_ptr[docs[i]], x_ptr[docs[i] + 1], step)
+            bias += step
+    found: float = bias
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -75,23 +100,14 @@ def _solve(
 
     docs: its documents, the first n_positive of them positive. costs: (2,) C of negatives and of positives.
     """
-    bias = np.float32(0.0)
     n = len(docs)
-    for i in range(n):
-        if alpha[i] > 0:
-            step = np.float32(alpha[i] if i < n_positive else -alpha[i])
-            a, b = x_ptr[docs[i]], x_ptr[docs[i] + 1]
-            _add(w, x_idx[a:b], x_val[a:b], step)
-            bias += step
+    bias = _warm_start(w, docs, n_positive, alpha, x_ptr, x_idx, x_val)
     order = np.arange(n)
     active, limit = n, np.inf
     state = np.uint64(seed * 2 + 1)
     for _ in range(max_iterations):
         largest, smallest = -np.inf, np.inf
-        for t in range(active):
-            state = _next(state)
-            u = t + np.int64(state % np.uint64(active - t))
-            order[t], order[u] = order[u], order[t]
+        state = _shuffle(order, active, state)
         t = 0
         while t < active:
             i = order[t]
@@ -99,7 +115,7 @@ def _solve(
             sign = np.float32(1.0 if i < n_positive else -1.0)
             cost = costs[1] if i < n_positive else costs[0]
             a, b = x_ptr[doc], x_ptr[doc + 1]
-            margin = sign * (_dot(w, x_idx[a:b], x_val[a:b]) + bias)
+            margin = sign * (_dot(w, x_idx, x_val, a, b) + bias)
             if logistic:
                 change = _logistic_step(alpha[i], margin, square[doc], cost)
                 projected = change * square[doc]
@@ -117,7 +133,7 @@ def _solve(
             largest, smallest = max(largest, projected), min(smallest, projected)
             if abs(change) > 1e-7:
                 alpha[i] += change
-                _add(w, x_idx[a:b], x_val[a:b], sign * np.float32(change))
+                _add(w, x_idx, x_val, a, b, sign * np.float32(change))
                 bias += sign * np.float32(change)
             t += 1
         if largest - smallest <= tolerance:
