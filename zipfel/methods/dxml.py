@@ -88,6 +88,7 @@ class DxmlConfig(declared.Config):
     probes: int | None = param(None, "clusters to search; the paper has 1; none: by held-out points", low=1)
     n_neighbors: int | None = param(None, "voters; none: by held-out points", symbol="k", low=1)
     sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
+    refit: bool = param(True, "train again on all points after the choices; else the choices' network stays")
     valid_share: float | None = param(
         None, "share of train to hold out; none: 1,000 points, 10 to 25 %", low=0.01, high=0.5
     )
@@ -193,7 +194,9 @@ class Dxml(Method):
         with run.timed("label graph"):
             graph = self._graph_vectors(train.Y, run.seed)
         with run.timed("choices"):
-            activation, chosen = self._choose(rest, held, graph, run)
+            activation = self._choose(rest, held, graph, run)
+        if not c.refit:
+            return
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
         n = c.networks or max(1, min(5, 80_000 // everything.n_points))
         with run.timed("training"):
@@ -201,10 +204,10 @@ class Dxml(Method):
             self.embeddings_ = [self._train(everything, graph, activation, part, i) for i, part in enumerate(parts)]
         with run.timed("clusters"):
             votes = self._votes(everything, self._codes(everything.X), run.seed)
-            self.votes_ = replace(votes, rule=chosen.rule, probes=chosen.probes)
+            self.votes_ = replace(votes, rule=self.votes_.rule, probes=self.votes_.probes)
 
-    def _choose(self, train: Points, held: Points, graph: Floats, run: Run) -> tuple[str, ClusterVotes]:
-        """(activation, votes) of the network that is best on the held-out points."""
+    def _choose(self, train: Points, held: Points, graph: Floats, run: Run) -> str:
+        """Puts the network that is best on the held-out points in place; returns its activation."""
         c, tried = self.config, []
         n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
@@ -213,8 +216,10 @@ class Dxml(Method):
             votes, queries = self._votes(train, embedding.codes(train.X), run.seed), embedding.codes(held.X)
             quality = votes.choose(queries, held.Y, n_neighbors=n_neighbors, sharpness=sharpness, probes=c.probes)
             run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f}, {votes.rule}, {votes.probes} clusters")
-            tried.append((quality, activation, votes))
-        return max(tried, key=lambda found: found[0])[1:]
+            tried.append((quality, activation, votes, embedding))
+        _, activation, self.votes_, embedding = max(tried, key=lambda found: found[0])
+        self.embeddings_ = [embedding]
+        return activation
 
     def _train(
         self, train: Points, graph: Floats, activation: str, run: Run, number: int, name: str = "dxml"
