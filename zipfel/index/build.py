@@ -40,7 +40,9 @@ def build_index(
     from zipfel.index.ann import HnswIndex, IvfPqIndex
 
     index = (
-        HnswIndex(vectors, ids, metric=metric) if kind == "hnsw" else IvfPqIndex(vectors, ids, metric=metric, seed=seed)
+        HnswIndex(vectors, ids, metric=metric)
+        if kind == "hnsw"
+        else IvfPqIndex(vectors, ids, metric=metric, probes=16 if recall > 0.8 else 4, seed=seed)
     )
     asked = index.vectors if queries is None else queries
     sample = asked[np.random.default_rng([seed, 402]).permutation(len(asked))[:200]]

@@ -25,14 +25,14 @@ class LightDXMLConfig(declared.Config):
     label_epochs: int = param(1, "epochs of the label encoder in each cycle (Table V: 4-8)", symbol="e_label", low=0)
     relabel_every: int | None = param(None, "epochs between cycles (Table V: 4-9)", symbol="^e_label", low=1)
     shortlist: int | None = param(None, "labels shortlisted a point (Table V: 500-650)", symbol="k", low=1)
-    n_hard: int = param(3, "labels of its shortlist that a point brings to a batch", low=0)
+    n_hard: int = param(2, "labels of its shortlist that a point brings to a batch", low=0)
     n_sampled: int = param(1500, "labels drawn at random for a batch", low=0)
     correction: float = param(0.0, "power of the importance correction of drawn negatives", low=0, high=1)
     n_head: int = param(500, "most frequent labels, which are in every shortlist", low=0)
     score_all: int = param(30_000, "labels up to which prediction scores all of them instead of a shortlist", low=0)
-    start: float = param(4.0, "length of a classifier at its start, along its label's centroid", low=0)
-    keep: float = param(0.8, "share of a point's tokens kept in training", low=0.01, high=1)
-    dropout: float = param(0.2, "dropout in the residual block", low=0, high=0.95)
+    start: float | None = param(None, "length of a classifier at its start, along its label's centroid", low=0)
+    keep: float | None = param(None, "share of a point's tokens kept in training", low=0.01, high=1)
+    dropout: float | None = param(None, "dropout in the residual block", low=0, high=0.95)
     beta: float | None = param(
         None, "weight of the classifier; None: chosen on validation", symbol="beta", low=0, high=1
     )
@@ -52,18 +52,21 @@ def _table_v(beta: float, k: int, lr: float, epochs: int, label_epochs: int, eve
 
 def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
     """The config with every None filled by the size of the data; beta stays for validation to choose."""
-    n_seen = int((np.bincount(train.Y.indices, minlength=train.n_labels) > 0).sum())
-    dim = 512 if n_seen < 3000 else 256 if n_seen < 200_000 else 128
-    steps = 800 if n_seen < 3000 else 700
-    batch = 128 if train.n_points < 8000 else 256 if n_seen < 3000 else 512
+    n_seen = len(np.unique(train.Y.indices))
+    few = n_seen < 3000  # all are candidates of every batch
+    batch = 128 if train.n_points < 8000 else 256 if few else 512
+    steps = 800 if few else 600
     epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), 3, 25))
     chosen = {
-        "dim": dim,
+        "dim": 512 if few else 256 if n_seen < 200_000 else 128,
         "batch": batch,
         "epochs": epochs,
-        "networks": 3 if n_seen < 3000 else 2 if n_seen < 30_000 else 1,
+        "networks": 3 if few else 1,
         "relabel_every": max(1, -(-epochs // 2)),
         "shortlist": int(np.clip(round(40 * np.log(max(2, n_seen))), 100, 700)),
+        "start": 2.0 if few else 4.0,
+        "keep": 0.7 if few else 0.75,
+        "dropout": 0.5 if few else 0.25,
     }
     return config.replace(**{name: value for name, value in chosen.items() if getattr(config, name) is None})
 

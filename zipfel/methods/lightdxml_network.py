@@ -29,7 +29,6 @@ from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 from zipfel.training.label_codes import embed_labels, spread, start_classifiers
 
 Array = npt.NDArray[np.float32]
-BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 LAST = 1_000_000
 """The cycle after the last epoch, for draws of its own."""
 
@@ -45,7 +44,7 @@ class Shortlists:
         """A coarse search will do: these are negatives to draw from. Not needed where all labels are candidates."""
         if self.sampler.all_seen is not None or not self.sampler.n_hard:
             return
-        mean, k = hidden.mean(axis=0), min(100, int(self.settings.shortlist or 1))
+        mean, k = hidden.mean(axis=0), min(50, int(self.settings.shortlist or 1))
         kind = "ivfpq" if self.settings.index == "auto" else self.settings.index
         index = build_index(codes - mean, kind=kind, queries=hidden - mean, k=k, recall=0.5, seed=seed)
         self.sampler.shortlist = index.search(hidden - mean, k)[0]
@@ -61,12 +60,11 @@ class Shortlists:
 
 
 class Network:
-    """What `fit` leaves: tokens (D, d), the encoder, a scorer over the labels that were seen, and beta."""
+    """What `fit` leaves: tokens (D, d), the encoder, and a scorer over the labels that were seen."""
 
     def __init__(self, settings: LightDXMLConfig) -> None:
         self.settings = settings
         self.dim, self.width = int(settings.dim or 0), int(settings.shortlist or 1)
-        self.beta = 1.0 if settings.beta is None else settings.beta
         self.facts: dict[str, Any] = {}
 
     def fit(self, train: Points, valid: Points, run: Run, name: str) -> Network:
@@ -94,7 +92,7 @@ class Network:
         self.tables = {"features": Table(tokens), "labels": Table(classifiers)}
         self.tokens = self.tables["features"].numpy()
         draw = torch.Generator().manual_seed(int(run.rng(2).integers(2**62)))
-        self.encoder = ResidualEncoder(self.dim, settings.dropout, draw, relu=settings.relu)
+        self.encoder = ResidualEncoder(self.dim, settings.dropout or 0.0, draw, relu=settings.relu)
         head = np.argsort(-counts, kind="stable")[: settings.n_head].astype(np.int64)
         mean, codes = np.zeros(self.dim, dtype=np.float32), np.zeros_like(classifiers)
         self.scorer = ShortlistScorer(self.tables["labels"].numpy(), codes, mean, labels, head)
@@ -103,7 +101,8 @@ class Network:
         """Steps 2 to 5."""
         settings = self.settings
         size, every = int(settings.batch or 1), int(settings.relabel_every or 1)
-        batches = Batches(train.X, train.Y, size=size, seed=run.seed, candidates=shortlists.sampler, keep=settings.keep)
+        keep, sampler = settings.keep or 1.0, shortlists.sampler
+        batches = Batches(train.X, train.Y, size=size, seed=run.seed, candidates=sampler, keep=keep)
 
         def cycle(epoch: int) -> None:
             if epoch % every == 0:
@@ -113,10 +112,10 @@ class Network:
                 with run.timed("shortlist"):
                     shortlists.rebuild(hidden, codes, run.seed)
                 if epoch == 0:
-                    start_classifiers(self.tables["labels"], codes, hidden.mean(axis=0), settings.start)
+                    start_classifiers(self.tables["labels"], codes, hidden.mean(axis=0), settings.start or 0.0)
 
         def validate() -> float:
-            return evaluate(self.predict(valid.X, 1, beta=1.0), valid.Y, ks=(1,))["P@1"]
+            return evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
 
         noise = 0.5 / np.sqrt(max(1, valid.n_points))  # at most the standard error of P@1
         plan = Plan(
@@ -137,8 +136,8 @@ class Network:
         return candidate_bce(logits, found.rows, found.columns, weight)
 
     def _finish(self, train: Points, valid: Points, encoder: LabelEncoder, run: Run) -> None:
-        """Re-embeds the labels, rounds the tables as they will be saved, builds the index, chooses beta."""
-        settings, before = self.settings, evaluate(self.predict(valid.X, 5, beta=1.0), valid.Y)
+        """Re-embeds the labels, rounds the tables as they will be saved, builds the index."""
+        settings, before = self.settings, evaluate(self.predict(valid.X, 5), valid.Y)
         hidden = self.encode(train.X)
         with run.timed("labels"):
             codes = embed_labels(encoder, hidden, train.Y, settings.label_epochs, run, LAST)
@@ -148,22 +147,10 @@ class Network:
         with run.timed("index"):
             scorer = ShortlistScorer(classifiers, codes, hidden.mean(axis=0), self.scorer.labels, self.scorer.head)
             self.scorer = scorer.indexed(settings.score_all, settings.index, hidden, 100, run.seed)
-        after = evaluate(self.predict(valid.X, 5, beta=1.0), valid.Y)
-        with run.timed("beta"):
-            self.beta = self._choose_beta(valid) if settings.beta is None else settings.beta
+        after = evaluate(self.predict(valid.X, 5), valid.Y)
         lost = {f"P@{k}": round(before[f"P@{k}"] - after[f"P@{k}"], 4) for k in (1, 3, 5)}
         run.progress.message(f"tables in {settings.precision}: validation loses {lost}")
         self.facts |= {"lost_by_rounding": lost, "spread": spread(codes)}
-
-    def _choose_beta(self, valid: Points) -> float:
-        """The beta with the best P@1 + P@3 + P@5 on validation; ties go to the classifier."""
-        scored = self.score(valid.X, self.shortlist(valid.X))
-
-        def value(beta: float) -> float:
-            found = evaluate(ranked(self.scorer.labels, scored.places, fused(scored, beta), 5), valid.Y)
-            return found["P@1"] + found["P@3"] + found["P@5"]
-
-        return max(BETAS, key=lambda beta: (value(beta), beta))
 
     def encode(self, X: sp.csr_matrix) -> Array:
         """(n, d) representations: step 1 and the residual block."""
@@ -178,21 +165,21 @@ class Network:
     def score(self, X: sp.csr_matrix, places: Ids | None) -> Scored:
         return self.scorer.score(self.encode(X), places)
 
-    def predict(self, X: sp.csr_matrix, k: int, *, beta: float | None = None) -> Ranking:
-        """Step 6 for this network alone."""
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        """The classifiers of this network alone."""
         scored = self.score(X, self.shortlist(X))
-        return ranked(self.scorer.labels, scored.places, fused(scored, self.beta if beta is None else beta), k)
+        return ranked(self.scorer.labels, scored.places, fused(scored, 1.0), k)
 
     def state(self) -> State:
         precision = self.settings.precision
         arrays, index = self.scorer.state(precision)
         dense = {f"encoder.{name}": tensor.numpy() for name, tensor in self.encoder.state_dict().items()}
-        facts = {"beta": self.beta, "index": index, "training": self.facts}
+        facts = {"index": index, "training": self.facts}
         return State({**arrays, **dense, **pack_table("tokens", self.tokens, precision)}, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> Network:
         settings, facts = self.settings, state.facts
-        self.beta, self.facts = float(facts["beta"]), dict(facts["training"])
+        self.facts = dict(facts["training"])
         self.scorer = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, self.dim, settings.n_head)
         self.tokens = unpack_table("tokens", state.arrays, n_features, self.dim)
         self.encoder = ResidualEncoder(self.dim, 0.0, torch.Generator(), relu=settings.relu)
