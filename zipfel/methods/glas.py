@@ -44,6 +44,7 @@ from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag, encode_bag
 from zipfel.nn.table import Table
+from zipfel.nn.tokens import token_table
 from zipfel.ranking import PAD, Ranking
 from zipfel.regularizers.affinity import AFFINITIES, label_affinity
 from zipfel.regularizers.gram import glas, gravity, spread_out, submatrix
@@ -69,29 +70,34 @@ class GlasConfig(declared.Config):
     regularizer: str = param("glas", "of the label vectors", choices=("glas", "spread_out", "gravity", "none"))
     weight: float = param(10.0, "of the regulariser (Table 1)", symbol="lambda", low=0)
     affinity: str = param("arithmetic", "what GLaS holds the Gram matrix to (Sec. 3.2)", choices=AFFINITIES)
-    keep: float = param(0.8, "share of a row's features that dropout keeps (Table 1)", symbol="rho", low=0.01, high=1)
+    keep: float = param(0.6, "share of a row's features that dropout keeps (Table 1)", symbol="rho", low=0.01, high=1)
+    dropout: float = param(0.4, "of the code's numbers, before it is normalised", low=0, high=0.95)
+    tokens: str = param(
+        "corpus", "first feature vectors (corpus: of the rows of X by LSA)", choices=("corpus", "random")
+    )
     start: str = param("centroid", "first label vectors", choices=("centroid", "random"))
     length: float = param(20.0, "g at the start of training", symbol="g", low=0.01)
     rarity: float = param(0.0, "r of -r log(N_l / N), added to the score of label l", symbol="r", low=0, high=2)
-    epochs: int = param(10, "passes over train at most (Sec. 4)", low=1)
+    epochs: int = param(6, "passes over train at most (Sec. 4)", low=1)
     batch: int = param(512, "rows a step (Table 1: 1024-4096)", symbol="B", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", symbol="eta", low=1e-6)
-    patience: int | None = param(3, "epochs without a better validation P@1 before training stops", low=1)
+    patience: int | None = param(None, "epochs without a better validation P@1 before training stops", low=1)
     valid_share: float = param(0.03, "share of train to hold out where no validation set is given", low=0.001, high=0.5)
 
 
 class _Network(nn.Module):
     """phi behind the bag, and the one length g of all label vectors (kept as its logarithm)."""
 
-    def __init__(self, dim: int, relu: bool, length: float) -> None:
+    def __init__(self, dim: int, relu: bool, length: float, dropout: float = 0.0) -> None:
         super().__init__()
         self.relu = relu
+        self.dropout = nn.Dropout(dropout)
         self.bias = nn.Parameter(torch.zeros(dim))
         self.log_length = nn.Parameter(torch.tensor([math.log(length)]))
 
     def encode(self, bags: Tensor) -> Tensor:
         """(B, d) bags W x to phi(x) on the unit sphere."""
-        return normalize(torch.relu(bags + self.bias) if self.relu else bags, dim=1)
+        return normalize(self.dropout(torch.relu(bags + self.bias) if self.relu else bags), dim=1)
 
     def forward(self, codes: Tensor, V: Tensor) -> Tensor:
         """(B, c) scores of codes (B, d) for label vectors (c, d) of unit length."""
@@ -158,7 +164,7 @@ class Glas(Method):
             train, valid = train.split(self.config.valid_share, run.rng(20), at_most=2000)
         c = self.config
         self.priors_ = label_priors(train.Y)
-        self.network_ = _Network(c.dim, c.activation == "relu", c.length)
+        self.network_ = _Network(c.dim, c.activation == "relu", c.length, c.dropout)
         with run.timed("start"):
             tables = self._tables(train, run)
             batches = self._batches(train, run)
@@ -168,7 +174,8 @@ class Glas(Method):
             self._finish(tables)
             return evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
 
-        plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience)
+        noise = 0.5 / math.sqrt(valid.n_points) if valid is not None and valid.n_points else 0.0  # P@1's error
+        plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=noise)
         with run.timed("training"):
             Trainer(
                 run,
@@ -186,7 +193,7 @@ class Glas(Method):
 
     def _tables(self, train: Points, run: Run) -> dict[str, Table]:
         c = self.config
-        features = Table.normal(train.n_features, c.dim, 0.1, run.rng(21))
+        features = Table(token_table(train.X, c.dim, run.rng(21), kind=c.tokens))
         labels = Table.normal(train.n_labels, c.dim, c.dim**-0.5, run.rng(22))
         if c.start == "centroid":
             codes = self._encode(train.X, features.numpy())
@@ -234,6 +241,7 @@ class Glas(Method):
         self.index_ = build_index(vectors.astype(np.float32), seen, metric="inner")
 
     def _encode(self, X: sp.csr_matrix, features: Vectors) -> Vectors:
+        self.network_.eval()
         with torch.no_grad():
             codes: Vectors = self.network_.encode(torch.from_numpy(encode_bag(X, features))).numpy()
         return codes
