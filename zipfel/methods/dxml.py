@@ -60,15 +60,11 @@ _STEPS, _FEW, _BLOCK = 800, 10, 4096
 class DxmlConfig(declared.Config):
     """Defaults named "paper" are of section 4.1; the others are from docs/methods/dxml.md's tables."""
 
-    dim: int = param(
-        100, "numbers in a label's graph vector; the paper has 100, or 300 for large data", symbol="l", low=1
-    )
+    dim: int = param(100, "numbers in a graph vector; the paper has 100, or 300 for large data", symbol="l", low=1)
     own_dim: int = param(300, "numbers in a label's own random direction; the paper has none", low=0)
     hidden: int = param(256, "width of the hidden layer; the paper has 256, or 512 for large data", symbol="W1", low=1)
     networks: int | None = param(None, "networks; the paper has one; none: 5, or 80,000 points in all", low=1, high=16)
-    activation: str = param(
-        "auto", "between the layers; the paper's is relu; auto: by held-out points", choices=("auto", *_BOTH)
-    )
+    activation: str = param("auto", "the paper's is relu; auto: by held-out points", choices=("auto", *_BOTH))
     loss: str = param("infonce", "the paper's is smooth_l1", choices=("infonce", "smooth_l1"))
     temperature: float = param(0.1, "of InfoNCE", low=1e-3)
     targets: str = param("centred", "centred: less their mean, of unit length", choices=("centred", "unit", "plain"))
