@@ -38,6 +38,7 @@ from zipfel.methods.lightdxml_network import Network
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run
+from zipfel.training.holdout import held_out_rows
 
 _BLOCK = 512
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
@@ -54,7 +55,7 @@ class LightDXML(Method):
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         self.settings_ = settings = sized(self.config, train)
         if valid is None:
-            train, valid = train.split(settings.valid_share, run.rng(4), at_most=1000)
+            train, valid = _split(train, settings.valid_share, run)
         self.networks_: list[Network] = []
         n_networks = int(settings.networks or 1)
         for i in range(n_networks):
@@ -107,3 +108,11 @@ class LightDXML(Method):
         labels = [network.scorer.labels for network in self.networks_]
         if not labels or any(not np.array_equal(labels[0], other) for other in labels[1:]):
             raise ModelFileError("the networks of the model do not know the same labels")
+
+
+def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:
+    """(rest, held out): at most 1,000 rows, those that are nearly the same together."""
+    if train.n_points < 2:
+        return train, train
+    held = held_out_rows(train.X, min(1000, round(share * train.n_points)), run.rng(4))
+    return train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)
