@@ -25,6 +25,10 @@ KS = "1,3,5"
 Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]
+Format = Annotated[
+    str, typer.Option("--format", help="Of the files: auto, xmc, xmc-pair, svmlight, arff, jsonl, csv, ...")
+]
+LabelSeparator = Annotated[str | None, typer.Option(help="CSV/TSV: what stands between the labels of a cell.")]
 TextColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the text.")]
 
 
@@ -54,6 +58,8 @@ def fit(
     ] = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
+    label_separator: LabelSeparator = None,
+    format_: Format = "auto",
     threads: Threads = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")] = 0,
     time_budget: Annotated[float | None, typer.Option(min=1, help="Seconds after which training stops well.")] = None,
@@ -71,14 +77,15 @@ def fit(
 
     start = time.monotonic()
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    options |= {"label_separator": label_separator, "format": format_}
     params, vectorizer = parse_settings(set_ or [])
     model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
     _refuse_bad_target(out)
-    dataset = _read(read, train, options)
+    dataset = read_told(read, train, options)
     # A second file has the same form as the first, but labels of its own.
     alike = {**options, "labels": None}
-    validation = _read(read, valid, alike) if valid else None
-    testing = _read(read, test, alike) if test else None
+    validation = read_told(read, valid, alike) if valid else None
+    testing = read_told(read, test, alike) if test else None
     run = _run(seed, threads, time_budget, device, out, resume)
     try:
         scores = fit_and_save(model, dataset, validation, testing, run, out)
@@ -206,9 +213,10 @@ def _refuse_bad_target(out: Path) -> None:
     refuse_foreign(out)
 
 
-def _read(read: Any, path: str, options: dict[str, str | None]) -> Dataset:
+def read_told(read: Any, path: str, options: dict[str, str | None], *, silent: bool = False) -> Dataset:
+    """Reads a file with a progress line, and says what the reader mended."""
     with TerminalProgress().task(f"reading {Path(path).name}"):
         found: Dataset = read(path, **{name: value for name, value in options.items() if value is not None})
-    for sentence in found.report.sentences():
+    for sentence in () if silent else found.report.sentences():
         say(f"{path}: {sentence}")
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import TerminalProgress, print_json, say
-from zipfel.cli.fit import KS, Json, LabelColumn, TextColumn, Threads
+from zipfel.cli.fit import KS, Format, Json, LabelColumn, LabelSeparator, TextColumn, Threads, read_told
 
 if TYPE_CHECKING:
     from zipfel.data import Dataset
@@ -29,6 +29,8 @@ def evaluate(
     labels: Annotated[str | None, typer.Option(help="Second file of a pair.")] = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
+    label_separator: LabelSeparator = None,
+    format_: Format = "auto",
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -37,13 +39,13 @@ def evaluate(
     zipfel evaluate model test.jsonl --json
     """
     from zipfel.classifier import Zipfel
-    from zipfel.cli.fit import _read
     from zipfel.data import read
 
     ks = parse_ks(k)
     loaded = Zipfel.load(model)
     loaded.threads = threads
-    dataset = _read(read, test, {"labels": labels, "label_column": label_column, "text_column": text_column})
+    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    dataset = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
     start = time.monotonic()
     with TerminalProgress().task("evaluating"):
         scores = loaded.evaluate(dataset, ks=ks)
@@ -64,6 +66,7 @@ def predict(
     ] = "-",
     k: Annotated[int, typer.Option("-k", min=1, help="Labels a document.")] = 5,
     text_column: TextColumn = None,
+    format_: Format = "auto",
     threads: Threads = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
@@ -78,8 +81,7 @@ def predict(
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
     loaded = Zipfel.load(model)
     loaded.threads = threads
-    options = {} if text_column is None else {"text_column": text_column}
-    documents = read_documents(file, **options)
+    documents = read_told(read_documents, file, {"text_column": text_column, "format": format_}, silent=True)
     with TerminalProgress().task("predicting", total=documents.n_points) as task:
         for part in _parts(documents):
             rows = loaded.predict(part, k=k).rows()
