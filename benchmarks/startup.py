@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import Bar
-from zipfel.cli.fit import DEFAULT_METHOD
+from zipfel.cli.options import DEFAULT_METHOD
 
 ZIPFEL = (sys.executable, "-m", "zipfel")
 BASELINE = (sys.executable, "-c", "import typer, rich")

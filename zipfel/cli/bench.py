@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli.console import print_json, say
-from zipfel.cli.fit import DEFAULT_METHOD, Threads
+from zipfel.cli.options import DEFAULT_METHOD, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

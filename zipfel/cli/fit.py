@@ -8,10 +8,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from zipfel.cli import options
 from zipfel.cli.console import Stopped, TerminalProgress, print_json, say
 
 if TYPE_CHECKING:
@@ -19,55 +20,28 @@ if TYPE_CHECKING:
     from zipfel.data import Dataset
     from zipfel.run import Run
 
-DEFAULT_METHOD = "knn"
-KS = "1,3,5"
-
-Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
-LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]
-Format = Annotated[
-    str, typer.Option("--format", help="Of the files: auto, xmc, xmc-pair, svmlight, arff, jsonl, csv, ...")
-]
-LabelSeparator = Annotated[str | None, typer.Option(help="CSV/TSV: what stands between the labels of a cell.")]
-TextColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the text.")]
-
 
 def fit(
-    train: Annotated[
-        str, typer.Argument(help="Tagged documents: JSONL, CSV, XMC, svmlight, ARFF, fastText, npz; .gz, .zst, - .")
-    ],
-    out: Annotated[Path, typer.Option(help="Folder for the model.")] = Path("model"),
-    method: Annotated[str, typer.Option(help="Which system learns; `zipfel methods` lists them.")] = DEFAULT_METHOD,
-    preset: Annotated[str | None, typer.Option(help="A named set of the method's parameters.")] = None,
-    valid: Annotated[str | None, typer.Option(help="File to make choices on (default: a split of train).")] = None,
-    valid_share: Annotated[
-        float | None, typer.Option(min=0.001, max=0.9, help="Hold out this share of train for choices.")
-    ] = None,
-    test: Annotated[str | None, typer.Option(help="File to evaluate on when done; never used for a choice.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A parameter, e.g. --set n_neighbors=50 or --set vectorizer.ngrams=2; may be repeated.",
-        ),
-    ] = None,
-    weighting: Annotated[str, typer.Option(help="Of ready-made features: none, l2, tfidf, or auto.")] = "auto",
-    labels: Annotated[
-        str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")
-    ] = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    label_separator: LabelSeparator = None,
-    format_: Format = "auto",
-    threads: Threads = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")] = 0,
-    time_budget: Annotated[float | None, typer.Option(min=1, help="Seconds after which training stops well.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was stopped.")
-    ] = False,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    json: Json = False,
+    train: options.Train,
+    out: options.Out = Path("model"),
+    method: options.MethodName = options.DEFAULT_METHOD,
+    preset: options.Preset = None,
+    valid: options.Valid = None,
+    valid_share: options.ValidShare = None,
+    test: options.Test = None,
+    set_: options.Settings = None,
+    weighting: options.WeightingName = "auto",
+    labels: options.Labels = None,
+    label_column: options.LabelColumn = None,
+    text_column: options.TextColumn = None,
+    label_separator: options.LabelSeparator = None,
+    format_: options.Format = "auto",
+    threads: options.Threads = None,
+    seed: options.Seed = 0,
+    time_budget: options.TimeBudget = None,
+    resume: options.Resume = False,
+    device: options.Device = "cpu",
+    json: options.Json = False,
 ) -> None:
     """Learn from tagged documents and save a model.
 
@@ -76,14 +50,14 @@ def fit(
     from zipfel.data import read
 
     start = time.monotonic()
-    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    options |= {"label_separator": label_separator, "format": format_}
+    fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    fields |= {"label_separator": label_separator, "format": format_}
     params, vectorizer = parse_settings(set_ or [])
     model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
     _refuse_bad_target(out)
-    dataset = read_told(read, train, options)
+    dataset = read_told(read, train, fields)
     # A second file has the same form as the first, but labels of its own.
-    alike = {**options, "labels": None}
+    alike = {**fields, "labels": None}
     validation = read_told(read, valid, alike) if valid else None
     testing = read_told(read, test, alike) if test else None
     run = _run(seed, threads, time_budget, device, out, resume)
@@ -97,10 +71,11 @@ def fit(
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the model.")] = Path("models/debian-tags"),
-    method: Annotated[str, typer.Option(help="Which system learns.")] = DEFAULT_METHOD,
-    threads: Threads = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")] = 0,
+    out: options.Out = Path("models/debian-tags"),
+    method: options.MethodName = options.DEFAULT_METHOD,
+    preset: options.Preset = None,
+    threads: options.Threads = None,
+    seed: options.Seed = 0,
 ) -> None:
     """Fit on the bundled data set, print its metrics and three predictions, and say what to type next."""
     from zipfel import datasets
@@ -109,7 +84,7 @@ def demo(
     start = time.monotonic()
     train, test = datasets.load("debian-tags")
     say(f"debian-tags: {train.n_points:,} package descriptions, {test.n_points:,} to test on, {train.n_labels} tags")
-    model = _estimator(method, None, "auto", {}, None, {})
+    model = _estimator(method, preset, "auto", {}, None, {})
     scores = fit_and_save(model, train, None, test, _run(seed, threads, None, "cpu", out, False), out)
     report(model, scores, out, time.monotonic() - start, as_json=False)
     texts = datasets.EXAMPLES["debian-tags"]
@@ -213,10 +188,10 @@ def _refuse_bad_target(out: Path) -> None:
     refuse_foreign(out)
 
 
-def read_told(read: Any, path: str, options: dict[str, str | None], *, silent: bool = False) -> Dataset:
+def read_told(read: Any, path: str, fields: dict[str, str | None], *, silent: bool = False) -> Dataset:
     """Reads a file with a progress line, and says what the reader mended."""
     with TerminalProgress().task(f"reading {Path(path).name}"):
-        found: Dataset = read(path, **{name: value for name, value in options.items() if value is not None})
+        found: Dataset = read(path, **{name: value for name, value in fields.items() if value is not None})
     for sentence in () if silent else found.report.sentences():
         say(f"{path}: {sentence}")
     return found

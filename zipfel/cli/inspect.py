@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zipfel.cli.console import print_json
-from zipfel.cli.fit import Json
+from zipfel.cli.options import Json, Model
 
 
 def info(
-    model: Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")],
+    model: Model,
     json: Json = False,
 ) -> None:
     """Show what a model is: method, parameters, sizes, training data, timings, metrics, files."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zipfel.cli.console import TerminalProgress, print_json, say
-from zipfel.cli.fit import KS, Format, Json, LabelColumn, LabelSeparator, TextColumn, Threads, read_told
+from zipfel.cli.fit import read_told
+from zipfel.cli.options import KS, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
 
 if TYPE_CHECKING:
     from zipfel.data import Dataset
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 CHUNK = 4096
 """Documents that are answered at once, so that output starts early and memory stays small."""
 
-Model = Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")]
-
 
 def evaluate(
     model: Model,
     test: Annotated[str, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")],
     k: Annotated[str, typer.Option("--k", help="Ranks to measure at, e.g. 1,3,5.")] = KS,
-    labels: Annotated[str | None, typer.Option(help="Second file of a pair.")] = None,
+    labels: Labels = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
     label_separator: LabelSeparator = None,

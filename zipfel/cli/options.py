@@ -1,0 +1,37 @@
+"""Options that several commands have, and the many of `fit`: names, limits and help in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_METHOD = "knn"
+KS = "1,3,5"
+
+_FILES = "Tagged documents: JSONL, CSV, XMC, svmlight, ARFF, fastText, npz; .gz, .zst, - ."
+_SET = "A parameter, e.g. --set n_neighbors=50 or --set vectorizer.ngrams=2; may be repeated."
+_FORMAT = "Of the files: auto, xmc, xmc-pair, svmlight, arff, jsonl, csv, ..."
+
+Train = Annotated[str, typer.Argument(help=_FILES)]
+Out = Annotated[Path, typer.Option(help="Folder for the model.")]
+MethodName = Annotated[str, typer.Option(help="Which system learns; `zipfel methods` lists them.")]
+Preset = Annotated[str | None, typer.Option(help="A named set of the method's parameters.")]
+Valid = Annotated[str | None, typer.Option(help="File to make choices on (default: a split of train).")]
+ValidShare = Annotated[float | None, typer.Option(min=0.001, max=0.9, help="Hold out this share of train for choices.")]
+Test = Annotated[str | None, typer.Option(help="File to evaluate on when done; never used for a choice.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=_SET)]
+WeightingName = Annotated[str, typer.Option(help="Of ready-made features: none, l2, tfidf, or auto.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")]
+TimeBudget = Annotated[float | None, typer.Option(min=1, help="Seconds after which training stops well.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was stopped.")]
+Device = Annotated[str, typer.Option(help="cpu or cuda.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Labels = Annotated[str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")]
+LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]
+LabelSeparator = Annotated[str | None, typer.Option(help="CSV/TSV: what stands between the labels of a cell.")]
+TextColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the text.")]
+Format = Annotated[str, typer.Option("--format", help=_FORMAT)]
+Model = Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")]
