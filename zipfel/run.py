@@ -93,9 +93,10 @@ class Run:
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Adds the seconds of the block to `timings[phase]`."""
+        """Adds the seconds of the block to `timings[phase]`, and shows that it is at work."""
         start = time.monotonic()
         try:
-            yield
+            with self.progress.task(phase):
+                yield
         finally:
             self.timings[phase] = self.timings.get(phase, 0.0) + time.monotonic() - start

@@ -66,58 +66,85 @@ def run_guarded(command: Callable[[], Any], *, debug: bool) -> None:
 
 
 class TerminalProgress:
-    """`run.Progress` with rich's bars; silent where stderr is no terminal."""
+    """`run.Progress` with rich's bars, one under another where tasks nest; silent where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._bars: RichBar | None = None
+        self._open = 0
 
     def task(self, name: str, total: float | None = None) -> TerminalTask:
-        return TerminalTask(name, total)
+        return TerminalTask(self, name, total)
 
     def message(self, text: str) -> None:
-        say(text)
+        if self._bars is not None:
+            self._bars.console.print(text, markup=False, highlight=False)  # above the bars, not through them
+        else:
+            say(text)
+
+    def start(self) -> RichBar | None:
+        """The bars, on the screen; None where there is no terminal."""
+        if not sys.stderr.isatty():
+            return None
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
+        self._open += 1
+        return self._bars
+
+    def end(self) -> None:
+        """The last task to end takes the bars from the screen."""
+        self._open -= 1
+        if self._open == 0 and self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+
+def _bars() -> RichBar:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[shown]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 class TerminalTask:
     """One bar; what `advance` is shown (loss, P@1) stands behind it."""
 
-    def __init__(self, name: str, total: float | None) -> None:
-        self.name, self.total = name, total
-        self._bar: RichBar | None = None
+    def __init__(self, progress: TerminalProgress, name: str, total: float | None) -> None:
+        self._progress, self._name, self._total = progress, name, total
+        self._bars: RichBar | None = None
         self._task: TaskID | None = None
 
     def __enter__(self) -> TerminalTask:
-        if not sys.stderr.isatty():
-            return self
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[shown]}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._bar.start()
-        self._task = self._bar.add_task(self.name, total=self.total, shown="")
+        self._bars = self._progress.start()
+        if self._bars is not None:
+            self._task = self._bars.add_task(self._name, total=self._total, shown="")
         return self
 
     def advance(self, amount: float = 1, **shown: float | str) -> None:
-        if self._bar is None or self._task is None:
+        if self._bars is None or self._task is None:
             return
-        self._bar.advance(self._task, amount)
+        self._bars.advance(self._task, amount)
         if shown:
             words = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items())
-            self._bar.update(self._task, shown=" ".join(words))
+            self._bars.update(self._task, shown=" ".join(words))
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._bars is not None and self._task is not None:
+            self._bars.remove_task(self._task)
+            self._progress.end()
