@@ -10,7 +10,7 @@ from zipfel.errors import ModelFileError
 from zipfel.ranker import Problems, RankerConfig, SparseRanker
 from zipfel.threads import use_threads
 
-EXACT = RankerConfig(cost=1.0, tolerance=1e-5, iterations=2000, threshold=0.0, precision="float32")
+EXACT = RankerConfig(cost=1.0, tolerance=1e-5, iterations=2000, threshold=0.0, precision="float32", damping=1.0)
 
 
 def _points(n: int = 120, d: int = 30, labels: int = 9, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -76,6 +76,16 @@ def test_scores_equal_the_plain_product(precision: str) -> None:
         labels = np.random.default_rng(1).integers(-1, Y.shape[1], (rows.shape[0], 5))
         plain = np.take_along_axis(rows @ ranker.weights_.toarray().T + ranker.bias_, np.maximum(labels, 0), 1)
         np.testing.assert_allclose(ranker.score(rows, labels), np.where(labels < 0, -np.inf, plain), atol=1e-4)
+
+
+def test_damped_rows_are_of_unit_length() -> None:
+    X, Y = _points()
+    damped = sp.csr_matrix(X.power(0.5))
+    damped = sp.csr_matrix(sp.diags(1 / np.sqrt(np.asarray(damped.multiply(damped).sum(axis=1)).ravel())) @ damped)
+    problems = Problems.build(Y, _everywhere(Y))
+    asked = SparseRanker(EXACT.replace(damping=0.5)).fit(X, problems).score(X, _everywhere(Y))
+    plain = SparseRanker(EXACT).fit(damped.astype(np.float32), Problems.build(Y, _everywhere(Y)))
+    np.testing.assert_allclose(asked, plain.score(damped.astype(np.float32), _everywhere(Y)), atol=1e-3)
 
 
 def test_int8_stays_near_float32() -> None:

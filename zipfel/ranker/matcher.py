@@ -38,11 +38,11 @@ _STEPS = 400
 @dataclass(frozen=True)
 class MatcherConfig(Config):
     dim: int = param(256, "numbers in a code, of each encoder", low=1)
-    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 375,000 non-zeros", low=1, high=8)
+    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 750,000 non-zeros", low=1, high=8)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: 8, or what makes 400 steps, to 25", low=1)
     batch: int = param(256, "rows a step", low=1)
-    labels: float = param(1.0, "weight of finding single labels against finding the whole set", low=0)
+    labels: float = param(1.0, "weight of single labels against the whole set, in every other encoder", low=0)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
 
 
@@ -51,7 +51,7 @@ class Matcher:
 
     def __init__(self, config: MatcherConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         self.config = config
-        self.encoders = config.encoders or max(1, min(4, round(1_500_000 / max(1, X.nnz))))
+        self.encoders = config.encoders or max(1, min(4, round(3_000_000 / max(1, X.nnz))))
         width, scale = self.encoders * config.dim, config.dim**-0.5
         self._tables = {
             "features": Table.normal(X.shape[1], width, scale, run.rng(21)),
@@ -75,7 +75,7 @@ class Matcher:
         Trainer(run, batches, self._objective, plan, tables=self._tables, name=name).fit()
 
     def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-        """Of the batch's label sets find your own; of the batch's labels find your own."""
+        """Of the batch's label sets find your own; and, every other encoder, of the batch's labels find your own."""
         own: LocalRows = batch.extra["sets"]
         points = self._codes(rows["features"], batch.X)  # (E, B, dim)
         sets = self._codes(rows["labels"], own)  # (E, B, dim)
@@ -84,7 +84,7 @@ class Matcher:
         for e, point in enumerate(points):
             temperature = _TEMPERATURES[e % len(_TEMPERATURES)]
             losses.append(info_nce(point @ sets[e].T, temperature, batch.extra["same"]))
-            if self.config.labels:
+            if self.config.labels and e % 2 == 0:
                 chances = torch.log_softmax(point @ labels[e].T / temperature, dim=1)  # (B, u)
                 losses.append(-self.config.labels * chances[own.row_of, own.column_of].mean())
         return torch.stack(losses).sum()
