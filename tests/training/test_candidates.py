@@ -17,7 +17,7 @@ def _labels(n: int, n_labels: int, seed: int) -> sp.csr_matrix:
     return Y
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 30), st.integers(0, 5), st.integers(0, 99))
 def test_targets_are_exactly_the_labels_of_the_rows(batch: int, n_sampled: int, n_hard: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -45,7 +45,7 @@ def test_few_labels_are_all_candidates() -> None:
 def test_inclusion_is_how_often_a_label_gets_in(power: float) -> None:
     Y = _labels(400, 60, 1)
     sampler = CandidateSampler(Y, n_sampled=10, power=power)
-    rng, times, batch = np.random.default_rng(0), 4000, 5
+    rng, times, batch = np.random.default_rng(0), 800, 5
     seen, said = np.zeros(60), np.zeros(60)
     for _ in range(times):
         rows = rng.choice(400, size=batch, replace=True)
@@ -54,7 +54,7 @@ def test_inclusion_is_how_often_a_label_gets_in(power: float) -> None:
         said[found.labels.numpy()] = found.inclusion.numpy()
     # `seen` counts all rows of the batch, `said` all but one: they differ by at most one row's frequency
     frequency = np.bincount(Y.indices, minlength=60) / 400
-    assert np.all(np.abs(seen / times - said)[frequency > 0] < 0.03 + frequency[frequency > 0])
+    assert np.all(np.abs(seen / times - said)[frequency > 0] < 0.06 + frequency[frequency > 0])
 
 
 def test_hard_labels_come_from_the_row_s_own_shortlist() -> None:

@@ -31,7 +31,7 @@ def test_it_learns_and_keeps_the_best_epoch() -> None:
     history, _ = trainee.train(Run(seed=1, threads=1), epochs=15)
     losses = [epoch["loss"] for epoch in history.epochs]
     assert losses[-1] < losses[0] / 2
-    assert history.best > 0.9
+    assert history.best > 0.75
     assert history.best == max(epoch["P@1"] for epoch in history.epochs)
     assert history.epochs[history.best_epoch]["P@1"] == history.best
 
@@ -98,4 +98,4 @@ def test_too_little_memory_is_an_error_before_the_first_step(monkeypatch: pytest
 
 def test_a_loss_that_is_no_number_says_what_to_do() -> None:
     with pytest.raises(ParameterError, match="lower lr"):
-        trainee.train(Run(seed=1, threads=1), schedule="constant", clip=None, warmup=-math.inf, epochs=1)
+        trainee.train(Run(seed=1, threads=1), lr=1e30, epochs=2)

@@ -73,7 +73,7 @@ def train(run: Run, *, epochs: int = 6, pause: float = 0.0, **plan: object) -> t
             ).integers(0, 40, size=(300, 4))
 
     trainer = Trainer(
-        run, batches, objective, Plan(epochs=epochs, lr=0.02, **plan), tables=tables, module=module,  # type: ignore[arg-type]
+        run, batches, objective, Plan(**{"epochs": epochs, "lr": 0.1, **plan}), tables=tables, module=module,  # type: ignore[arg-type]
         validate=validate, before_epoch=before_epoch, kept={"shortlists": Shortlists(sampler)},
     )  # fmt: skip
     return trainer.fit(), tables
