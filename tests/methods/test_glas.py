@@ -24,7 +24,7 @@ def p_at_1(method: Glas) -> float:
 
 def objective(method: Glas, train: Points) -> tuple[float, torch.Tensor, torch.Tensor, sp.csr_matrix]:
     """(loss of the first batch, its scores, its label vectors of unit length, its labels as candidates)."""
-    method.network_ = _Network(method.config.dim, method.config.activation == "relu", method.config.length)
+    method.network_ = _Network(method.config.replace(dropout=0.0))
     method.priors_ = np.ones(train.n_labels, dtype=np.float32)
     tables, batches = method._tables(train, Run(seed=1)), method._batches(train, Run(seed=1))
     batch = next(iter(batches.epoch(0)))
@@ -38,7 +38,7 @@ def objective(method: Glas, train: Points) -> tuple[float, torch.Tensor, torch.T
 
 def test_the_objective_is_softmax_plus_lambda_times_equation_3() -> None:
     train = known().train
-    method = make(keep=1.0, sampled=None, weight=7.0, batch=500, activation="linear")
+    method = make(networks=1, keep=1.0, sampled=None, weight=7.0, batch=500, activation="linear")
     loss, scores, V, Y = objective(method, train)
     truth = torch.from_numpy(Y.toarray())
     target = truth / truth.sum(dim=1, keepdim=True)
@@ -66,8 +66,9 @@ def test_every_regularizer_learns(regularizer: str) -> None:
 def test_vectors_are_of_one_length() -> None:
     method = make(epochs=3)
     method.fit(known().train, None, Run(seed=1))
-    lengths = np.linalg.norm(method.index_.vectors[:, :-1], axis=1)
-    np.testing.assert_allclose(lengths, float(method.network_.log_length.exp()), rtol=1e-4)
+    half = method.index_.vectors[:, : method.config.dim]  # the first of the two networks
+    lengths = np.linalg.norm(half, axis=1)
+    np.testing.assert_allclose(lengths, float(method.network_.log_length[0].exp()) / 2, rtol=1e-4)
 
 
 def test_the_generalisation_gap_is_kept() -> None:
@@ -78,7 +79,7 @@ def test_the_generalisation_gap_is_kept() -> None:
 
 
 def test_rarity_lifts_rare_labels() -> None:
-    plain, lifted = make(epochs=3), make(epochs=3, rarity=1.0)
+    plain, lifted = make(epochs=3, rarity=0), make(epochs=3, rarity=1.0)
     for method in (plain, lifted):
         method.fit(known().train, known().valid, Run(seed=1))
     X, counts = known().test.X, np.bincount(known().train.Y.indices)

@@ -16,6 +16,7 @@ Deviations; docs/methods/glas.md has what they are worth:
 - Label vectors start at the centroids of their documents' codes, not at random: a label with three documents would not
   get far in a few epochs.
 - Scores are lowered by r log(N_l / N), `rarity`; 0 is the paper's.
+- Two networks are trained side by side on the same batches, and their scores averaged; `networks` = 1 is the paper's.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class GlasConfig(declared.Config):
     """Defaults cite Table 1 of the paper where they are its own."""
 
     dim: int = param(256, "numbers in a code (Table 1: 256-1024)", symbol="d", low=1)
+    networks: int = param(2, "trained side by side, their scores averaged; the paper has one", low=1, high=16)
     activation: str = param("relu", "of the embedding map (Table 1)", choices=("relu", "linear"))
     loss: str = param("softmax", "over sampled candidates", choices=("softmax", "margin", "mining"))
     positives: str = param("all", "labels of a row that count in a step (Alg. 2: one)", choices=("all", "one"))
@@ -77,7 +79,7 @@ class GlasConfig(declared.Config):
     )
     start: str = param("centroid", "first label vectors", choices=("centroid", "random"))
     length: float = param(20.0, "g at the start of training", symbol="g", low=0.01)
-    rarity: float = param(0.0, "r of -r log(N_l / N), added to the score of label l", symbol="r", low=0, high=2)
+    rarity: float = param(0.1, "r of -r log(N_l / N), added to the score of label l", symbol="r", low=0, high=2)
     epochs: int = param(6, "passes over train at most (Sec. 4)", low=1)
     batch: int = param(512, "rows a step (Table 1: 1024-4096)", symbol="B", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", symbol="eta", low=1e-6)
@@ -86,22 +88,26 @@ class GlasConfig(declared.Config):
 
 
 class _Network(nn.Module):
-    """phi behind the bag, and the one length g of all label vectors (kept as its logarithm)."""
+    """phi behind the bag, and the one length g of all label vectors (kept as its logarithm), E times side by side."""
 
-    def __init__(self, dim: int, relu: bool, length: float, dropout: float = 0.0) -> None:
+    def __init__(self, config: GlasConfig) -> None:
         super().__init__()
-        self.relu = relu
-        self.dropout = nn.Dropout(dropout)
-        self.bias = nn.Parameter(torch.zeros(dim))
-        self.log_length = nn.Parameter(torch.tensor([math.log(length)]))
+        self.shape, self.relu = (config.networks, config.dim), config.activation == "relu"
+        self.dropout = nn.Dropout(config.dropout)
+        self.bias = nn.Parameter(torch.zeros(config.networks * config.dim))
+        self.log_length = nn.Parameter(torch.full((config.networks,), math.log(config.length)))
 
     def encode(self, bags: Tensor) -> Tensor:
-        """(B, d) bags W x to phi(x) on the unit sphere."""
-        return normalize(self.dropout(torch.relu(bags + self.bias) if self.relu else bags), dim=1)
+        """(B, E d) bags W x to phi(x) on the unit sphere: (E, B, d)."""
+        return self.unit(self.dropout(torch.relu(bags + self.bias) if self.relu else bags))
+
+    def unit(self, vectors: Tensor) -> Tensor:
+        """(n, E d) to (E, n, d), each of unit length."""
+        return normalize(vectors.view(len(vectors), *self.shape), dim=2).transpose(0, 1)
 
     def forward(self, codes: Tensor, V: Tensor) -> Tensor:
-        """(B, c) scores of codes (B, d) for label vectors (c, d) of unit length."""
-        scores: Tensor = self.log_length.exp() * (codes @ V.T)
+        """(E, B, c) scores of codes (E, B, d) for label vectors (E, c, d)."""
+        scores: Tensor = self.log_length.exp()[:, None, None] * (codes @ V.transpose(1, 2))
         return scores
 
 
@@ -126,9 +132,11 @@ class Glas(Method):
     # -- the objective (Algorithm 2, lines 13-18)
 
     def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-        codes = self.network_.encode(bag(rows["features"], batch.X))  # (B, d)
-        V = normalize(rows["labels"], dim=1)  # (c, d)
-        return self._loss(self.network_(codes, V), batch) + self.config.weight * self._penalty(codes, V, batch)
+        codes = self.network_.encode(bag(rows["features"], batch.X))  # (E, B, d)
+        V = self.network_.unit(rows["labels"])  # (E, c, d)
+        losses = [self._loss(scores, batch) for scores in self.network_(codes, V)]
+        penalties = [self._penalty(*pair, batch) for pair in zip(codes, V, strict=True)]
+        return torch.stack(losses).sum() + self.config.weight * torch.stack(penalties).sum()
 
     def _loss(self, scores: Tensor, batch: Batch) -> Tensor:
         c, found = self.config, batch.candidates
@@ -164,7 +172,7 @@ class Glas(Method):
             train, valid = train.split(self.config.valid_share, run.rng(20), at_most=2000)
         c = self.config
         self.priors_ = label_priors(train.Y)
-        self.network_ = _Network(c.dim, c.activation == "relu", c.length, c.dropout)
+        self.network_ = _Network(c)
         with run.timed("start"):
             tables = self._tables(train, run)
             batches = self._batches(train, run)
@@ -193,11 +201,12 @@ class Glas(Method):
 
     def _tables(self, train: Points, run: Run) -> dict[str, Table]:
         c = self.config
-        features = Table(token_table(train.X, c.dim, run.rng(21), kind=c.tokens))
-        labels = Table.normal(train.n_labels, c.dim, c.dim**-0.5, run.rng(22))
+        first = [token_table(train.X, c.dim, run.rng(21, e), kind=c.tokens) for e in range(c.networks)]
+        features = Table(np.hstack(first))
+        labels = Table.normal(train.n_labels, c.networks * c.dim, c.dim**-0.5, run.rng(22))
         if c.start == "centroid":
             codes = self._encode(train.X, features.numpy())
-            centroids = unit_rows(np.asarray(train.Y.T @ (codes - codes.mean(axis=0)), dtype=np.float32))
+            centroids = self._unit(np.asarray(train.Y.T @ (codes - codes.mean(axis=0)), dtype=np.float32))
             seen = np.flatnonzero(centroids.any(axis=1))
             labels.weights[torch.from_numpy(seen)] = torch.from_numpy(centroids[seen])
         return {"features": features, "labels": labels}
@@ -235,16 +244,20 @@ class Glas(Method):
         """The index over g v_y, with -r log(N_y / N) as a last number that every code meets with a 1."""
         self.features_ = tables["features"].numpy()
         seen = np.flatnonzero(self.priors_)
-        length = float(self.network_.log_length.detach().exp())
+        lengths = np.repeat(self.network_.log_length.detach().exp().numpy() / self.config.networks, self.config.dim)
         lowered = self.config.rarity * np.log(self.priors_[seen])
-        vectors = np.column_stack([length * unit_rows(tables["labels"].numpy()[seen]), -lowered])
+        vectors = np.column_stack([lengths * self._unit(tables["labels"].numpy()[seen]), -lowered])
         self.index_ = build_index(vectors.astype(np.float32), seen, metric="inner")
 
     def _encode(self, X: sp.csr_matrix, features: Vectors) -> Vectors:
         self.network_.eval()
         with torch.no_grad():
-            codes: Vectors = self.network_.encode(torch.from_numpy(encode_bag(X, features))).numpy()
-        return codes
+            codes = self.network_.encode(torch.from_numpy(encode_bag(X, features)))
+        return np.ascontiguousarray(codes.transpose(0, 1).reshape(X.shape[0], -1).numpy())
+
+    def _unit(self, vectors: Vectors) -> Vectors:
+        """(n, E d) with each of the E parts of a row of unit length."""
+        return unit_rows(vectors.reshape(-1, self.config.dim)).reshape(vectors.shape)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         codes = self._encode(X, self.features_)
@@ -263,10 +276,11 @@ class Glas(Method):
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
-        self.features_ = state.array("features", shape=(n_features, c.dim))
+        width = c.networks * c.dim
+        self.features_ = state.array("features", shape=(n_features, width))
         self.priors_ = state.array("priors", shape=(n_labels,))
-        self.network_ = _Network(c.dim, c.activation == "relu", c.length)
-        names = {"bias": (c.dim,), "log_length": (1,)}
+        self.network_ = _Network(c)
+        names = {"bias": (width,), "log_length": (c.networks,)}
         self.network_.load_state_dict({n: torch.tensor(state.array(n, shape=shape)) for n, shape in names.items()})
         parts = {n.removeprefix("index."): a for n, a in state.arrays.items() if n.startswith("index.")}
         try:
