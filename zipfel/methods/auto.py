@@ -14,6 +14,7 @@ see everything. docs/methods/auto.md has what each part adds.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -86,10 +87,11 @@ class Auto(Method):
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
         everything = train if valid is None else _joined(train, valid)
-        matcher = self._fit_parts(rest, run)
+        start = time.monotonic()
+        matcher = self._fit_parts(rest, run if run.time_budget is None else run.part(0.45))
         with run.timed("blend"):
             self._learn_blend(held)
-        if rest is not held:
+        if rest is not held and run.time_left() > time.monotonic() - start:
             self._fit_parts(everything, run, matcher)
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:

@@ -38,7 +38,7 @@ _STEPS = 400
 @dataclass(frozen=True)
 class MatcherConfig(Config):
     dim: int = param(256, "numbers in a code, of each encoder", low=1)
-    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 750,000 non-zeros", low=1, high=8)
+    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 600,000 non-zeros", low=1, high=8)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: 8, or what makes 400 steps, to 25", low=1)
     batch: int = param(256, "rows a step", low=1)
@@ -51,7 +51,7 @@ class Matcher:
 
     def __init__(self, config: MatcherConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         self.config = config
-        self.encoders = config.encoders or max(1, min(4, round(3_000_000 / max(1, X.nnz))))
+        self.encoders = config.encoders or max(1, min(4, round(2_200_000 / max(1, X.nnz))))
         width, scale = self.encoders * config.dim, config.dim**-0.5
         self._tables = {
             "features": Table.normal(X.shape[1], width, scale, run.rng(21)),

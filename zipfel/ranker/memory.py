@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 VOTES = ("near points", "near sets", "crowd")
 """Votes of the neighbours whose features are alike, of those whose label sets are, and of all of them nearly alike."""
 _SHARP, _FLAT = 15.0, 4.0
-APPROXIMATE_ABOVE = 20_000
+APPROXIMATE_ABOVE = 8_000
 """Points above which neighbours are searched approximately."""
 
 
