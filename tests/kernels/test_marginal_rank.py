@@ -9,23 +9,24 @@ from zipfel.kernels.marginal_rank import marginal_rank
 from zipfel.threads import use_threads
 
 
-def by_pairs(scores, truth, margin):
-    """Eq. 2-4 as they are written."""
+def by_pairs(scores, truth, margin, combine=np.max):
+    """Eq. 2-4 as they are written, or with means for the maxima."""
     losses = []
     for y, t in zip(scores, truth, strict=True):
         positive, negative = y[t == 1], y[t == 0]
         pairs = np.maximum(margin + negative[:, None] - positive[None, :], 0)
-        losses.append(pairs.max(axis=1).sum() + pairs.max(axis=0).sum() if pairs.size else 0.0)
+        losses.append(combine(pairs, axis=1).sum() + combine(pairs, axis=0).sum() if pairs.size else 0.0)
     return np.array(losses)
 
 
-@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
-def test_equals_the_definition_over_pairs(seed, margin):
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.booleans())
+def test_equals_the_definition_over_pairs(seed, margin, hardest):
     rng = np.random.default_rng(seed)
     scores = np.round(rng.random((5, 9)), 1)  # rounded, so that ties are common
     truth = rng.choice([-1, 0, 1], size=(5, 9), p=[0.2, 0.5, 0.3]).astype(np.int8)
-    losses, gradient = marginal_rank(scores, truth, margin)
-    np.testing.assert_allclose(losses, by_pairs(scores, truth, margin), atol=1e-12)
+    losses, gradient = marginal_rank(scores, truth, margin, hardest=hardest)
+    expected = by_pairs(scores, truth, margin, np.max if hardest else np.mean)
+    np.testing.assert_allclose(losses, expected, atol=1e-12)
     assert (gradient[truth == -1] == 0).all()
     np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-12)  # shifting all scores changes nothing
 

@@ -1,5 +1,6 @@
 """Marginal ranking loss: numbers worked out by hand, and autograd."""
 
+import pytest
 import torch
 
 from zipfel.losses.ranking import marginal_ranking
@@ -21,12 +22,13 @@ def test_a_row_that_is_ranked_with_room_costs_nothing():
     assert not scores.grad.any()
 
 
-def test_gradient_agrees_with_finite_differences():
+@pytest.mark.parametrize("hardest", [True, False])
+def test_gradient_agrees_with_finite_differences(hardest):
     generator = torch.Generator().manual_seed(0)
     scores = torch.rand(4, 11, dtype=torch.float64, generator=generator, requires_grad=True)
     truth = (torch.rand(4, 11, generator=generator) < 0.3).to(torch.int8)
     truth[:, 0] = -1
-    assert torch.autograd.gradcheck(lambda s: marginal_ranking(s, truth, 0.4), (scores,))
+    assert torch.autograd.gradcheck(lambda s: marginal_ranking(s, truth, 0.4, hardest=hardest), (scores,))
 
 
 def test_gradient_by_hand_through_a_weighted_sum():

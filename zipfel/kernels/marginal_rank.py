@@ -14,14 +14,19 @@ POSITIVE, NEGATIVE, IGNORED = 1, 0, -1
 
 
 def marginal_rank(
-    scores: npt.NDArray[Any], truth: npt.NDArray[np.int8], margin: float
+    scores: npt.NDArray[Any], truth: npt.NDArray[np.int8], margin: float, *, hardest: bool = True
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """(losses (n,), gradient (n, c)) of scores (n, c); truth (n, c) says POSITIVE, NEGATIVE or IGNORED."""
+    """(losses (n,), gradient (n, c)) of scores (n, c); truth (n, c) says POSITIVE, NEGATIVE or IGNORED.
+
+    hardest: against the hardest label of the other kind, linear in c; else the mean over all of them, for which every
+    pair is looked at.
+    """
+    kernel = _marginal_rank if hardest else _mean_rank
     losses = np.zeros(len(scores), dtype=scores.dtype)
     gradient = np.zeros_like(scores)
 
     def work(begin: int, end: int) -> None:
-        _marginal_rank(scores, truth, scores.dtype.type(margin), losses, gradient, begin, end)
+        kernel(scores, truth, scores.dtype.type(margin), losses, gradient, begin, end)
 
     over_blocks(work, len(scores))
     return losses, gradient
@@ -54,3 +59,20 @@ def _marginal_rank(scores, truth, margin, losses, gradient, begin, end):  # type
                     gradient[i, j] -= 1
                     gradient[i, highest] += 1
         losses[i] = loss
+
+
+@njit(cache=True, nogil=True)
+def _mean_rank(scores, truth, margin, losses, gradient, begin, end):  # type: ignore[no-untyped-def]
+    for i in range(begin, end):
+        positives = np.flatnonzero(truth[i] == POSITIVE)
+        negatives = np.flatnonzero(truth[i] == NEGATIVE)
+        if len(positives) == 0 or len(negatives) == 0:
+            continue
+        weight = margin * 0 + 1 / len(positives) + 1 / len(negatives)  # of a pair, in both sums together
+        for n in negatives:
+            for p in positives:
+                gap = margin + scores[i, n] - scores[i, p]
+                if gap > 0:
+                    losses[i] += weight * gap
+                    gradient[i, n] += weight
+                    gradient[i, p] -= weight

@@ -10,27 +10,29 @@ from torch import Tensor
 from zipfel.kernels.marginal_rank import marginal_rank
 
 
-def marginal_ranking(scores: Tensor, truth: Tensor, margin: float) -> Tensor:
+def marginal_ranking(scores: Tensor, truth: Tensor, margin: float, *, hardest: bool = True) -> Tensor:
     """Loss of each row (n,): every negative against the lowest positive, every positive against the highest negative.
 
     L_P = sum_n max_p (m + y'_n - y'_p)_+     Eq. 3: the maximum over p is at the lowest positive
     L_N = sum_p max_n (m + y'_n - y'_p)_+     Eq. 4: the maximum over n is at the highest negative
 
     scores: (n, c). truth: (n, c) int8, 1 positive, 0 negative, -1 not counted. A row without a positive, or without
-    a negative, costs nothing.
+    a negative, costs nothing. hardest: as in the paper; else both maxima are means, so that no single label of a row
+    takes all of its gradient.
     """
-    losses: Tensor = _MarginalRanking.apply(scores, truth, margin)  # type: ignore[no-untyped-call]
+    losses: Tensor = _MarginalRanking.apply(scores, truth, margin, hardest)  # type: ignore[no-untyped-call]
     return losses
 
 
 class _MarginalRanking(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, truth: Tensor, margin: float) -> Tensor:
-        losses, gradient = marginal_rank(scores.detach().contiguous().numpy(), truth.contiguous().numpy(), margin)
+    def forward(ctx: Any, scores: Tensor, truth: Tensor, margin: float, hardest: bool) -> Tensor:
+        arrays = scores.detach().contiguous().numpy(), truth.contiguous().numpy()
+        losses, gradient = marginal_rank(*arrays, margin, hardest=hardest)
         ctx.save_for_backward(torch.from_numpy(gradient))
         return torch.from_numpy(losses)
 
     @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * upstream[0][:, None], None, None
+        return gradient * upstream[0][:, None], None, None, None

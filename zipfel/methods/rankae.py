@@ -12,8 +12,8 @@ Deviations; docs/methods/rankae.md has what they are worth:
 - The decoder also learns from the documents' codes (`decode_features`): the paper trains it on label codes alone, and
   a regressed code is not a label code.
 - The default L_ae is binary cross-entropy, the default L_h is InfoNCE over the batch; `preset="paper"` has the ranking
-  loss and the squared distance. Under the ranking loss, summed over the labels, every score can reach 0, where the
-  sigmoid is flat and the loss m L: training ends there unless its rate is small.
+  loss and the squared distance, which is least where all codes are the same. The ranking loss gives a row's gradient
+  to its lowest positive and its highest negative alone; `hardest=false` takes means over pairs instead.
 - A document's words are summed, not averaged: its row has unit length already.
 - Besides the decoder the nearest training documents vote, by their codes; the share of each is chosen on held-out
   points, then all is trained again on everything, `networks` times with different seeds.
@@ -75,6 +75,7 @@ class RankAeConfig(declared.Config):
     pooling: str = param("sum", "of a document's words; the paper's is mean", choices=("sum", "mean"))
     words: str = param("", "a .vec file of word vectors to start from; empty: random ones")
     loss: str = param("bce", "L_ae; the paper's is ranking", choices=("bce", "ranking"))
+    hardest: bool = param(True, "the ranking loss takes the hardest pairs, as in the paper; else the mean over pairs")
     bounded: bool = param(True, "scores of the ranking loss go through a sigmoid, as in the paper")
     margin: float = param(0.1, "between a positive's score and a negative's", symbol="m", low=0)
     common: str = param("infonce", "L_h; the paper's is mse", choices=("infonce", "mse"))
@@ -142,7 +143,8 @@ class RankAe(Method):
         if self.config.loss == "bce":
             return candidate_bce(logits, found.rows, found.columns)
         scores = torch.sigmoid(logits) if self.config.bounded else logits
-        return marginal_ranking(scores, found.targets(len(batch)).to(torch.int8), self.config.margin).mean()
+        truth = found.targets(len(batch)).to(torch.int8)
+        return marginal_ranking(scores, truth, self.config.margin, hardest=self.config.hardest).mean()
 
     @staticmethod
     def _extend(batch: Batch, _: np.random.Generator) -> None:
