@@ -99,7 +99,9 @@ class LightDXML(Method):
         )
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        self.settings_ = LightDXMLConfig.from_dict(state.facts["settings"])
+        self.settings_ = type(self.config).from_dict(
+            state.facts["settings"]
+        )  # with the ranker's part, where it has one
         self.networks_, self.beta_ = [], float(state.facts["beta"])
         for i, facts in enumerate(state.facts["networks"]):
             prefix = f"{i}."
