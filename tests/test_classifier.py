@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 from zipfel import Dataset, Zipfel
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from zipfel.persistence import ModelFiles, load_model, save_model
 
 TEXTS = ["red bike wheel", "blue boat sail", "red boat paint", "bike chain oil", "sail and mast of a boat", "oil paint"]
 NAMES = [["bike"], ["boat"], ["boat", "paint"], ["bike", "oil"], ["boat"], ["oil", "paint"]]
@@ -123,21 +125,67 @@ def test_the_same_seed_gives_the_same_model_and_the_data_is_left_alone() -> None
     assert (Y_before != Y).nnz == 0
 
 
-def test_crafted_state_with_a_right_checksum_is_refused(tmp_path: Path) -> None:
-    """Indices out of range would let a kernel read foreign memory."""
-    from zipfel.persistence import ModelFiles, load_model, save_model
+def crafted(files: ModelFiles, folder: Path, config: dict[str, Any] | None = None, **arrays: Any) -> Path:
+    """The model with other arrays or facts, and right checksums."""
+    kept = {k: v for k, v in files.config.items() if k != "files"} | (config or {})
+    save_model(folder, ModelFiles(kept, {**files.arrays, **arrays}, files.documents))
+    return folder
 
-    model = Zipfel("knn").fit(np.eye(3), [[0], [1], [2]])
+
+@pytest.fixture(scope="module", params=["knn", "centroid"])
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModelFiles:
+    folder = tmp_path_factory.mktemp("model") / "m"
+    Zipfel(request.param).fit(TEXTS, NAMES).save(folder)
+    return load_model(folder)
+
+
+def test_crafted_arrays_with_a_right_checksum_are_refused(saved: ModelFiles, tmp_path: Path) -> None:
+    """Indices out of range would let a kernel read foreign memory."""
+    for name, array in saved.arrays.items():
+        evil = {"shape": array[None], "short": array[:-1]}
+        if name.endswith("indices"):
+            evil |= {"range": array + 1_000_000, "negative": array - 1_000, "float": array.astype(np.float64)}
+        if name.endswith("indptr"):
+            unsigned = array.astype(np.uint64)
+            unsigned[1] = 10**9  # and back down: a difference of unsigned numbers is never below 0
+            evil |= {"unsigned": unsigned, "falling": np.where(np.arange(len(array)) == 1, 10**9, array)}
+        if array.dtype.kind == "f":
+            evil |= {"nan": np.full_like(array, np.nan), "inf": np.full_like(array, np.inf)}
+        for attack, other in evil.items():
+            folder = crafted(saved, tmp_path / attack, **{name: other})
+            with pytest.raises(ModelFileError):
+                Zipfel.load(folder)
+
+
+@pytest.mark.parametrize("number", [-1, 10**12, float("inf"), float("nan"), "x", None, [], 0.5])
+def test_crafted_sizes_are_refused(saved: ModelFiles, tmp_path: Path, number: object) -> None:
+    attacks = [{"n_features": number}, {"n_labels": number}]
+    if number is not None:
+        attacks.append({"estimator": {**saved.config["estimator"], "threads": number}})
+    if number != 10**12:
+        attacks.append({"training": {"n_points": number}})
+    if saved.config["facts"]:
+        attacks.append({"facts": {**saved.config["facts"], "n_points": number}})
+    for i, attack in enumerate(attacks):
+        with pytest.raises(ModelFileError):
+            Zipfel.load(crafted(saved, tmp_path / str(i), attack))
+
+
+@pytest.mark.parametrize("name", ["sharpness", "rarity", "n_neighbors"])
+@pytest.mark.parametrize("number", [-1, float("inf"), float("nan"), "x", None, []])
+def test_crafted_rules_of_knn_are_refused(model: Zipfel, tmp_path: Path, name: str, number: object) -> None:
     model.save(tmp_path / "m")
     files = load_model(tmp_path / "m")
-    names = [name for name in files.arrays if name.endswith("indices")]
-    assert names
-    for name in names:
-        arrays = {**files.arrays, name: files.arrays[name] + 1_000_000}
-        config = {k: v for k, v in files.config.items() if k != "files"}
-        save_model(tmp_path / "crafted", ModelFiles(config, arrays, files.documents))
-        with pytest.raises(ModelFileError):
-            Zipfel.load(tmp_path / "crafted")
+    with pytest.raises(ModelFileError, match=name):
+        Zipfel.load(crafted(files, tmp_path / "crafted", {"facts": {**files.config["facts"], name: number}}))
+
+
+def test_a_vectoriser_of_another_model_is_refused(saved: ModelFiles, tmp_path: Path) -> None:
+    words = saved.documents["vectorizer"]
+    more = {**words, "words": [*words["words"], "zz"], "df": [*words["df"], 1]}
+    save_model(tmp_path / "m", ModelFiles(saved.config, saved.arrays, {**saved.documents, "vectorizer": more}))
+    with pytest.raises(ModelFileError, match="vectoriser knows"):
+        Zipfel.load(tmp_path / "m")
 
 
 def test_a_dataset_is_enough(tmp_path: Path) -> None:

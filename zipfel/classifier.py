@@ -24,6 +24,8 @@ from zipfel.run import Run
 from zipfel.threads import use_threads
 
 Self = TypeVar("Self", bound="Zipfel")
+_MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
+"""What parts of a model folder raise that do not fit together."""
 
 
 class Zipfel:
@@ -244,7 +246,7 @@ class Zipfel:
             return cls._restored(files)
         except ModelFileError:
             raise
-        except (ZipfelError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
+        except _MISFITS as error:
             raise ModelFileError(f"{folder} is damaged: its parts do not fit together ({error})") from error
 
     @classmethod
@@ -254,8 +256,11 @@ class Zipfel:
         n_features, n_labels = int(config["n_features"]), int(config["n_labels"])
         model.n_features_in_, model.n_labels_ = n_features, n_labels
         model.training_, model.metrics_ = dict(config["training"]), dict(config["metrics"])
-        state = State(files.arrays, config["facts"])
-        model.label_counts_ = state.array("label_counts", shape=(n_labels,))
+        _check_kept(model)
+        counts = State(files.arrays).array("label_counts", shape=(n_labels,))
+        if counts.dtype.kind != "i" or counts.min(initial=0) < 0:
+            raise ModelFileError("the model's label_counts must be whole numbers from 0 on")
+        model.label_counts_ = counts
         model.label_names_ = read_names(files.documents, "labels", n_labels)
         model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
         model.method_ = make_method(config["method"], config["params"])
@@ -266,6 +271,15 @@ class Zipfel:
     def fitted_method(self) -> Method:
         self._check_fitted()
         return self.method_
+
+
+def _check_kept(model: Zipfel) -> None:
+    """What a model folder says besides the method's own state, as far as answering needs it."""
+    if model.threads is not None and (type(model.threads) is not int or not 0 < model.threads <= 1024):
+        raise ModelFileError(f"the model's threads must be a number from 1 to 1024, got {model.threads!r:.60}")
+    n_points = model.training_["n_points"]
+    if type(n_points) is not int or n_points < 1:
+        raise ModelFileError(f"the model's n_points must be a number from 1 on, got {n_points!r:.60}")
 
 
 def _check_trainable(train: Dataset) -> None:

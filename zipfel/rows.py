@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data import Dataset
-from zipfel.errors import DataError, ParameterError
+from zipfel.errors import DataError, ModelFileError, ParameterError
 from zipfel.features import Vectorizer, VectorizerConfig, Weighting
 from zipfel.inputs import as_features, with_columns
 from zipfel.methods import Points
@@ -35,8 +35,7 @@ class RowMaker:
     def fit_transform(
         self, train: Dataset, run: Run, *, weighting: str = "auto", vectorizer: Mapping[str, Any] | None = None
     ) -> sp.csr_matrix:
-        if weighting not in WEIGHTINGS:
-            raise ParameterError(f"weighting must be one of {', '.join(WEIGHTINGS)}, got {weighting!r}")
+        check_weighting(weighting)
         with run.timed("features"):
             rows = (
                 self._from_texts(train, run, vectorizer or {})
@@ -99,11 +98,20 @@ class RowMaker:
         if "vectorizer" in documents:
             maker.vectorizer = Vectorizer.from_json(documents["vectorizer"])
             maker.feature_names = maker.vectorizer.feature_names
+            if maker.vectorizer.n_features != n_features:
+                raise ModelFileError(
+                    f"the vectoriser knows {maker.vectorizer.n_features} words, the model {n_features}"
+                )
             return maker
         stored = {name.removeprefix("weighting."): a for name, a in arrays.items() if name.startswith("weighting.")}
         maker.weighting = Weighting.restore(kind, stored, n_features)
         maker.feature_names = read_names(documents, "features", n_features)
         return maker
+
+
+def check_weighting(weighting: str) -> None:
+    if weighting not in WEIGHTINGS:
+        raise ParameterError(f"weighting must be one of {', '.join(WEIGHTINGS)}, got {weighting!r}")
 
 
 def _watched(texts: Sequence[str], task: Task) -> Iterator[str]:

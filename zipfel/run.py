@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from zipfel.errors import ParameterError
 from zipfel.threads import available_threads
 
 
@@ -56,6 +57,12 @@ class Silent:
         pass
 
 
+def check_device(device: str) -> None:
+    """Nothing is quietly done on another device than was asked for."""
+    if device != "cpu":
+        raise ParameterError(f"device must be cpu, where all methods train so far, got {device!r}")
+
+
 @dataclass
 class Run:
     """Handed to `Method.fit`; the same seed and threads give the same result.
@@ -76,6 +83,9 @@ class Run:
     feature_names: Sequence[str] | None = None
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        check_device(self.device)
 
     def rng(self, *salt: int) -> np.random.Generator:
         """A generator of its own for each purpose, so that one part's draws do not shift another's."""

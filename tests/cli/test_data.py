@@ -93,3 +93,19 @@ def test_help_has_examples_and_imports_nothing_heavy() -> None:
         assert f"zipfel data {command}" in data(command, "--help").output
     code = "import sys, zipfel.cli.data; print({'numpy', 'numba', 'scipy', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_split_does_not_replace_one_part_by_the_other(rows: Path) -> None:
+    with pytest.raises(ParameterError, match="same file"):
+        data("split", rows, rows.parent / "part.jsonl", rows.parent / "." / "part.jsonl")
+    assert not (rows.parent / "part.jsonl").exists()
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(rows: Path) -> None:
+    odd = rows.rename(rows.parent / "[red]x[nope].jsonl")
+    assert "[red]x[nope]" in data("stats", odd).output
+
+
+def test_small_synthetic_data_needs_no_further_options(tmp_path: Path) -> None:
+    assert data("synth", tmp_path / "s.txt", "-n", 20, "--features", 30, "--labels", 3).exit_code == 0
+    assert read(tmp_path / "s.txt").n_labels == 3

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from zipfel.cli.main import app
+from zipfel.cli.main import app, main
+from zipfel.errors import ParameterError
 
 ROWS = [
     {"id": "1", "text": "red bike wheel", "labels": ["bike"]},
@@ -157,3 +159,41 @@ def test_ctrl_c_is_told_in_one_sentence_and_leaves_nothing(tmp_path: Path) -> No
     assert "Ctrl-C" in said
     assert "Traceback" not in said
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", [("predict", "m", "-k", "0"), ("nope",), ("fit",), ("fit", "x", "--nope"), ("data", "nope")]
+)
+def test_wrong_usage_is_one_sentence(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(sys, "argv", ["zipfel", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    signal.signal(signal.SIGINT, before)
+    assert stopped.value.code == 2
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("zipfel: ")
+    assert sentence.count("\n") == 1
+    assert "--help" in sentence
+
+
+def test_a_line_a_document_whatever_the_names(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a\tb", "text": "red bike", "labels": ["new\nline", "[bold]tab\tbed"]},
+        {"id": "2", "text": "boat", "labels": ["x"]},
+    ]
+    file = tmp_path / "odd.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert zipfel("fit", file, "--out", tmp_path / "m").exit_code == 0
+    shown = zipfel("predict", tmp_path / "m", file, "-k", "1000000000").stdout
+    assert [line.split("\t")[0] for line in shown.splitlines()] == ["a b", "2"]
+    assert "new line" in shown
+    assert "[bold]tab bed" in shown
+
+
+@pytest.mark.parametrize(
+    "words", [("--weighting", "x"), ("--set", "vectorizer.nope=1"), ("--set", "nope=1"), ("--device", "gpu")]
+)
+def test_a_wrong_parameter_is_told_before_the_file_is_read(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError):
+        zipfel("fit", tmp_path / "not-there.jsonl", "--out", tmp_path / "m", *words)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 ERROR, INTERRUPTED = 2, 130
+UsageError: Any = typer.BadParameter.__base__  # click's own, wherever this version of typer keeps it
 
 
 def say(text: str) -> None:
@@ -29,6 +30,15 @@ def print_json(value: Mapping[str, Any]) -> None:
 def fail(message: str, code: int = ERROR) -> NoReturn:
     typer.echo(f"zipfel: {' '.join(message.split())}", err=True)
     sys.exit(code)
+
+
+def _fail_usage(error: Any) -> NoReturn:
+    """A wrong option or argument; where there is none at all, typer has shown the help already."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.format_message())
+        sys.exit(ERROR)
+    path = error.ctx.command_path if error.ctx is not None else "zipfel"
+    fail(f"{error.format_message().rstrip('.')} (`{path} --help` tells more)")
 
 
 class Stopped(BaseException):
@@ -50,6 +60,8 @@ def run_guarded(command: Callable[[], Any], *, debug: bool) -> None:
         if debug:
             raise
         fail(str(error))
+    except UsageError as error:
+        _fail_usage(error)
     except Stopped:
         fail("stopped by Ctrl-C; nothing was left half-written", INTERRUPTED)
     except BrokenPipeError:

@@ -106,7 +106,10 @@ def split(
     Example:  zipfel data split all.jsonl train.jsonl test.jsonl --share 0.2
     """
     from zipfel.data import split as halve
+    from zipfel.errors import ParameterError
 
+    if rest.resolve() == held.resolve():
+        raise ParameterError(f"REST and HELD are the same file, {rest}: the second part would replace the first")
     parts = halve(_read(file, format, labels, text_column, label_column, label_separator), share, salt=salt)
     _write(list(zip(parts, (rest, held), strict=True)), to, as_json=json)
 
@@ -141,8 +144,12 @@ def synth(
     points: Annotated[int, typer.Option("--points", "-n", help="Rows.")] = 10_000,
     features: Annotated[int, typer.Option("--features", help="Columns of X.")] = 20_000,
     labels: Annotated[int, typer.Option("--labels", help="Labels in all.")] = 5_000,
-    features_per_point: Annotated[float, typer.Option(help="Mean features of a row.")] = 75.0,
-    labels_per_point: Annotated[float, typer.Option(help="Mean labels of a row.")] = 5.5,
+    features_per_point: Annotated[
+        float | None, typer.Option(help="Mean features of a row.", show_default="75, at most all")
+    ] = None,
+    labels_per_point: Annotated[
+        float | None, typer.Option(help="Mean labels of a row.", show_default="5.5, at most all")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Another number, other data.", min=0)] = 0,
     to: To = "auto",
     json: AsJson = False,
@@ -158,8 +165,8 @@ def synth(
             points,
             features,
             labels,
-            features_per_point=features_per_point,
-            labels_per_point=labels_per_point,
+            features_per_point=min(75.0, features) if features_per_point is None else features_per_point,
+            labels_per_point=min(5.5, labels) if labels_per_point is None else labels_per_point,
             seed=seed,
         )
     _write([(dataset, out)], to, as_json=json)
@@ -234,7 +241,7 @@ def _show_stats(dataset: Dataset, found: Stats) -> None:
     for name, value in _facts(found):
         facts.add_row(name, value)
     console = Console()
-    console.print(f"[bold]{dataset.name}[/bold]", highlight=False)
+    console.print(dataset.name, style="bold", highlight=False, markup=False)
     console.print(facts, highlight=False)
     groups = Table(box=None, padding=(0, 2, 0, 0))
     for i, column in enumerate(("labels by points", "labels", "share", "pairs", "share")):

@@ -48,12 +48,14 @@ def fit(
     zipfel fit train.jsonl --out model --test test.jsonl
     """
     from zipfel.data import read
+    from zipfel.run import check_device
 
     start = time.monotonic()
     fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
     fields |= {"label_separator": label_separator, "format": format_}
     params, vectorizer = parse_settings(set_ or [])
     model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
+    check_device(device)
     _refuse_bad_target(out)
     dataset = read_told(read, train, fields)
     # A second file has the same form as the first, but labels of its own.
@@ -157,9 +159,14 @@ def _estimator(
     params: dict[str, str],
 ) -> Zipfel:
     from zipfel.classifier import Zipfel
+    from zipfel.features import VectorizerConfig
     from zipfel.methods import make_method
+    from zipfel.rows import check_weighting
 
-    make_method(method, params, preset)  # a wrong parameter is told before a large file is read
+    # A wrong parameter is told before a large file is read.
+    make_method(method, params, preset)
+    check_weighting(weighting)
+    VectorizerConfig.from_dict(vectorizer)
     own: dict[str, Any] = dict(params)
     return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, valid_share=valid_share, **own)
 

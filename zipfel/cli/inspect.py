@@ -25,7 +25,8 @@ def info(
     from zipfel.cli.show import console, fact_table
 
     config["files"] = {name: f"{entry['bytes']:,} bytes, checksum holds" for name, entry in config["files"].items()}
-    config["metrics"] = {name: f"{100 * value:.2f} %" for name, value in config["metrics"].items()}
+    metrics = config.get("metrics") or {}
+    config["metrics"] = {n: f"{100 * v:.2f} %" if isinstance(v, int | float) else v for n, v in metrics.items()}
     console().print(fact_table(config))
 
 

@@ -48,4 +48,4 @@ def main() -> None:
     """The console script: `--debug` works wherever it stands in the line."""
     debug = "--debug" in sys.argv
     words = [word for word in sys.argv[1:] if word != "--debug"]
-    run_guarded(lambda: app(words), debug=debug)
+    run_guarded(lambda: app(words, standalone_mode=False), debug=debug)

@@ -82,7 +82,7 @@ def predict(
     documents = read_told(read_documents, file, {"text_column": text_column, "format": format_}, silent=True)
     with TerminalProgress().task("predicting", total=documents.n_points) as task:
         for part in _parts(documents):
-            rows = loaded.predict(part, k=k).rows()
+            rows = loaded.predict(part, k=min(k, loaded.n_labels_)).rows()
             for i, (title, labels) in enumerate(zip(_titles(part), rows, strict=True)):
                 if json:
                     names, scores = [name for name, _ in labels], [round(score, 6) for _, score in labels]
@@ -90,7 +90,7 @@ def predict(
                         {"id": part.ids[i] if part.ids is not None else title, "labels": names, "scores": scores}
                     )
                 else:
-                    typer.echo(title + "\t" + "\t".join(f"{name} {score:.3f}" for name, score in labels))
+                    typer.echo(title + "\t" + "\t".join(f"{_line(name)} {score:.3f}" for name, score in labels))
             task.advance(part.n_points)
 
 
@@ -104,10 +104,15 @@ def _parts(documents: Dataset) -> Iterator[Dataset]:
 def _titles(part: Dataset) -> list[str]:
     """What names a document in the output: its id, else the beginning of its text, else its number."""
     if part.ids is not None:
-        return [str(i) for i in part.ids]
+        return [_line(str(i)) for i in part.ids]
     if part.texts is not None:
-        return [" ".join(text[:60].split()) for text in part.texts]
+        return [_line(text[:60]) for text in part.texts]
     return [str(i) for i in range(part.n_points)]
+
+
+def _line(words: str) -> str:
+    """Without the tabs and line ends that would break a table of one line a document."""
+    return " ".join(words.split())
 
 
 def parse_ks(words: str) -> tuple[int, ...]:

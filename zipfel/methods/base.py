@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -61,13 +62,27 @@ class State:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def array(self, name: str, *, ndim: int | None = None, shape: tuple[int, ...] | None = None) -> Array:
-        """The array of that name, its shape checked."""
+        """The array of that name, its shape checked, and that it holds finite numbers."""
         if name not in self.arrays:
             raise ModelFileError(f"the model lacks the array {name!r}")
         found = self.arrays[name]
         if (ndim is not None and found.ndim != ndim) or (shape is not None and found.shape != shape):
             raise ModelFileError(f"the array {name!r} in the model has shape {found.shape}, not {shape or f'{ndim}-d'}")
+        if found.dtype.kind == "f" and not np.isfinite(found).all():
+            raise ModelFileError(f"the array {name!r} in the model holds NaN or inf")
         return found
+
+    def fact(self, name: str, *, low: float, high: float = math.inf) -> float:
+        """The number of that name, checked to be finite and within the limits."""
+        value = self.facts.get(name)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not low <= value <= high
+            or value == math.inf
+        ):
+            raise ModelFileError(f"the model's {name} must be a number from {low} to {high}, got {value!r:.60}")
+        return value
 
 
 def pack_csr(name: str, matrix: sp.csr_matrix) -> dict[str, Array]:
@@ -79,13 +94,14 @@ def unpack_csr(state: State, name: str, shape: tuple[int, int]) -> sp.csr_matrix
     """The matrix that `pack_csr` packed, every index checked: a model file may come from anywhere."""
     indptr, indices, data = (state.array(f"{name}.{part}", ndim=1) for part in ("indptr", "indices", "data"))
     sound = (
-        len(indptr) == shape[0] + 1
+        indptr.dtype.kind == indices.dtype.kind == "i"  # differences of unsigned ones are never negative
+        and data.dtype.kind == "f"
+        and len(indptr) == shape[0] + 1
         and len(indices) == len(data)
         and indptr[0] == 0
         and indptr[-1] == len(indices)
         and bool((np.diff(indptr) >= 0).all())
         and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < shape[1]))
-        and bool(np.isfinite(data).all())
     )
     if not sound:
         raise ModelFileError(f"the matrix {name!r} in the model is damaged: its indices do not fit its shape {shape}")

@@ -21,7 +21,6 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param
-from zipfel.errors import ModelFileError
 from zipfel.index.sparse import SparseIndex, unit_csr
 from zipfel.index.votes import sharpened, vote
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
@@ -129,13 +128,8 @@ class Knn(Method):
         return State({**rows, **pack_csr("Y", self.Y_)}, {**self.rule_._asdict(), "n_points": len(self.index_)})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        try:
-            facts, n_points = state.facts, int(state.facts["n_points"])
-            self.rule_ = Rule(int(facts["n_neighbors"]), float(facts["sharpness"]), float(facts["rarity"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        if self.rule_.n_neighbors < 1:
-            raise ModelFileError(f"the model's n_neighbors is {self.rule_.n_neighbors}, not 1 or more")
+        n_points, n_neighbors = int(state.fact("n_points", low=0)), int(state.fact("n_neighbors", low=1))
+        self.rule_ = Rule(n_neighbors, state.fact("sharpness", low=0), state.fact("rarity", low=0, high=1))
         whole = State({**state.arrays, "X.data": state.array("X.data", ndim=1).astype(np.float32)})
         self.index_ = SparseIndex(unpack_csr(whole, "X", (n_points, n_features)))
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))

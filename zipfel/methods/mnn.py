@@ -255,8 +255,8 @@ class Mnn(Method):
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
-        features = state.array("features", ndim=2)
-        labels = state.array("label_vectors", shape=(n_labels, features.shape[1]))
+        features = state.array("features", ndim=2).astype(np.float32, copy=False)
+        labels = state.array("label_vectors", shape=(n_labels, features.shape[1])).astype(np.float32, copy=False)
         if len(features) != n_features or features.shape[1] % self.config.dim:
             raise ModelFileError(f"the model has feature vectors of shape {features.shape}, not of {n_features} rows")
         self.encoders_ = Encoders(features, labels, self.config.dim)
