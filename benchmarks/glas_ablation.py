@@ -24,6 +24,8 @@ from zipfel.regularizers.gram import glas, submatrix
 from zipfel.run import Run
 from zipfel.threads import use_threads
 
+BASE: dict[str, Any] = {"networks": 1, "rarity": 0.0}
+"""As in the paper."""
 VARIANTS: dict[str, dict[str, Any]] = {
     "base: GLaS, lambda 10, ReLU": {},
     "no regulariser": {"regularizer": "none"},
@@ -63,7 +65,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", choices=list(VARIANTS), metavar="VARIANT")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, help="points of train, drawn anew for each seed")
-    parser.add_argument("--epochs", type=int, help="instead of the method's own")
+    parser.add_argument(
+        "--set", nargs="*", default=[], metavar="KEY=VALUE", help="for all variants, e.g. epochs=4 dim=128"
+    )
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args()
 
@@ -73,7 +77,7 @@ def measure(train: Points, test: Points, params: dict[str, Any], seed: int, aske
     counts, n_points = np.bincount(train.Y.indices, minlength=train.n_labels), train.n_points
     if asked.rows and asked.rows < n_points:
         train = train.take(np.sort(np.random.default_rng(seed).permutation(n_points)[: asked.rows]))
-    method = make_method("glas", params | ({"epochs": asked.epochs} if asked.epochs else {}))
+    method = make_method("glas", BASE | dict(pair.split("=", 1) for pair in asked.set) | params)
     with use_threads(asked.threads):
         method.fit(train, None, Run(seed=seed, threads=asked.threads))
         ranking = method.predict(test.X, 5)

@@ -66,7 +66,7 @@ class GlasConfig(declared.Config):
     activation: str = param("relu", "of the embedding map (Table 1)", choices=("relu", "linear"))
     loss: str = param("softmax", "over sampled candidates", choices=("softmax", "margin", "mining"))
     positives: str = param("all", "labels of a row that count in a step (Alg. 2: one)", choices=("all", "one"))
-    sampled: int | None = param(2000, "labels drawn for a batch beside its own; none: all labels", low=0)
+    sampled: int | None = param(1500, "labels drawn for a batch beside its own; none: all labels", low=0)
     margin: float = param(1.0, "by which a relevant label must lead", symbol="c", low=0)
     hardest: int = param(20, "negatives that mining keeps", low=1)
     regularizer: str = param("glas", "of the label vectors", choices=("glas", "spread_out", "gravity", "none"))
@@ -253,7 +253,7 @@ class Glas(Method):
         self.network_.eval()
         with torch.no_grad():
             codes = self.network_.encode(torch.from_numpy(encode_bag(X, features)))
-        return np.ascontiguousarray(codes.transpose(0, 1).reshape(X.shape[0], -1).numpy())
+        return np.ascontiguousarray(codes.transpose(0, 1).reshape(X.shape[0], features.shape[1]).numpy())
 
     def _unit(self, vectors: Vectors) -> Vectors:
         """(n, E d) with each of the E parts of a row of unit length."""
