@@ -66,7 +66,7 @@ _KEPT = ("features", "labels", "bias")
 class RankAeConfig(declared.Config):
     """Defaults named "paper" are of section 3.1; the others are from docs/methods/rankae.md's tables."""
 
-    word_dim: int = param(100, "channels of a word vector, as in the paper", symbol="C", low=1)
+    word_dim: int = param(200, "channels of a word vector; the paper has 100", symbol="C", low=1)
     dim: int = param(300, "numbers in a code; the paper has 100, or 200 for many labels", symbol="h", low=1)
     hidden: int = param(256, "width of the inner layers of encoder and decoder", low=1)
     networks: int | None = param(None, "networks; the paper has one; none: 3, or 40,000 points in all", low=1, high=16)
@@ -85,7 +85,7 @@ class RankAeConfig(declared.Config):
     sampled: int = param(1000, "labels drawn for a batch where there are more than `all_below`", low=1)
     all_below: int = param(3000, "labels up to which all are scored in every batch", low=0)
     readout: str = param("auto", "what ranks; the paper's is decoder", choices=("auto", "decoder", "neighbours"))
-    keep: float = param(0.8, "share of a row's features that input dropout keeps", low=0.01, high=1)
+    keep: float = param(0.65, "share of a row's features that input dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: what makes 800 steps, from 8 to 30", low=1)
     batch: int = param(256, "rows a step", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
@@ -107,12 +107,12 @@ class RankAe(Method):
     config: RankAeConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
-            "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100,
+            "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100, "word_dim": 100,
             "pooling": "mean", "lr": 3e-4, "balance": 0.01, "networks": 1,
         },
         "delicious": {}, "mediamill": {}, "imdb": {},
         "rcv": {"batch": 1024, "epochs": 5},
-        "eurlex": {"keep": 0.7}, "wiki10": {"sampled": 2000, "keep": 0.7},
+        "eurlex": {}, "wiki10": {"sampled": 2000},
     }  # fmt: skip
 
     # -- the objective
