@@ -107,8 +107,8 @@ class RankAe(Method):
     config: RankAeConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
-            "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100, "word_dim": 100,
-            "pooling": "mean", "lr": 3e-4, "balance": 0.01, "networks": 1,
+            "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100,
+            "word_dim": 100, "pooling": "mean", "lr": 3e-4, "balance": 0.01, "networks": 1,
         },
         "delicious": {}, "mediamill": {}, "imdb": {},
         "rcv": {"batch": 1024, "epochs": 5},
