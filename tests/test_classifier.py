@@ -194,3 +194,30 @@ def test_a_dataset_is_enough(tmp_path: Path) -> None:
     )
     model = Zipfel("knn").fit(data)
     assert model.evaluate(data, ks=(1,))["P@1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"threads": 0}, {"threads": "2"}, {"seed": -1}, {"valid_share": 3}, {"device": "gpu"}, {"weighting": "x"}],
+)
+def test_wrong_settings_are_told_at_fit(setting: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(setting))):
+        Zipfel("popular", **setting).fit(TEXTS, NAMES)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, "2", None])
+def test_wrong_k(model: Zipfel, k: Any) -> None:
+    with pytest.raises(ParameterError, match="k must"):
+        model.predict(["bike"], k=k)
+
+
+def test_evaluate_without_truth_or_ranks(model: Zipfel) -> None:
+    with pytest.raises(DataError, match="y"):
+        model.evaluate(TEXTS)
+    with pytest.raises(ParameterError, match="k must"):
+        model.evaluate(TEXTS, NAMES, ks=())
+
+
+def test_parameters_of_a_grid_search_can_be_saved(tmp_path: Path) -> None:
+    Zipfel("knn", n_neighbors=np.int64(2), seed=np.int64(1)).fit(TEXTS, NAMES).save(tmp_path / "m")
+    assert Zipfel.load(tmp_path / "m").get_params()["n_neighbors"] == 2

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.inputs import as_dataset, with_columns
-from zipfel.methods import Method, Points, State, make_method, method_class, method_names
+from zipfel.methods import Points, State, make_method, method_class, method_names
 from zipfel.metrics import evaluate
 from zipfel.persistence import ModelFiles, load_model, read_names, save_model
 from zipfel.ranking import Ranking
@@ -120,9 +120,12 @@ class Zipfel:
         """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset."""
         train = as_dataset(X, y, label_names=label_names)
         _check_trainable(train)
+        if self.valid_share is not None and not 0 < self.valid_share < 1:
+            raise ParameterError(f"valid_share must lie between 0 and 1, got {self.valid_share!r}")
         run = run or Run(seed=self.seed, time_budget=self.time_budget, device=self.device)
         if self.threads is not None:
             run.threads = self.threads
+            run.check()
         with use_threads(run.threads):
             self._fit(train, None if valid is None else _valid_dataset(valid), run)
         return self
@@ -138,12 +141,10 @@ class Zipfel:
         self.n_features_in_ = self.rows_.n_features
         run.feature_names = self.rows_.feature_names
         points = Points(rows, train.Y)
-        held = (
-            None
-            if valid is None
-            else Points(self.rows_.transform(valid), with_columns(self._truth(valid), train.n_labels))
-        )
-        if held is None and self.valid_share:
+        held = None
+        if valid is not None:
+            held = Points(self.rows_.transform(valid), with_columns(self._truth(valid), train.n_labels))
+        if held is None and self.valid_share is not None:
             points, held = points.split(self.valid_share, run.rng(0))
         method.fit(points, held, run)
         self.method_ = method
@@ -163,8 +164,8 @@ class Zipfel:
     def predict(self, X: Any, k: int = 5) -> Ranking:
         """The k best labels of each document, best first."""
         self._check_fitted()
-        if k < 1:
-            raise ParameterError(f"k must be at least 1, got {k}")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ParameterError(f"k must be at least 1, got {k!r}")
         rows = self.rows_.transform(X)
         with use_threads(self.threads):
             return self.method_.predict(rows, k).with_names(self.label_names_)
@@ -179,7 +180,7 @@ class Zipfel:
         rows = self.rows_.transform(X)
         truth = self._truth(self._test_dataset(X, y))
         with use_threads(self.threads):
-            ranking = self.method_.predict(rows, max(ks))
+            ranking = self.method_.predict(rows, max(ks, default=1))
         n_points = int(self.training_["n_points"])
         return dict(evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=tuple(ks)))
 
@@ -188,7 +189,7 @@ class Zipfel:
         return self.evaluate(X, y, ks=(1,))["P@1"]
 
     def _test_dataset(self, X: Any, y: Any) -> Dataset:
-        if isinstance(X, Dataset) or sp.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
+        if isinstance(X, Dataset) or y is None or sp.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
             return as_dataset(X, y)
         names = sorted(
             {label for row in y for label in ([row] if isinstance(row, str) else row) if isinstance(label, str)}
@@ -266,11 +267,6 @@ class Zipfel:
         model.method_ = make_method(config["method"], config["params"])
         model.method_.restore(State(_within("method.", files.arrays), config["facts"]), n_features, n_labels)
         return model
-
-    @property
-    def fitted_method(self) -> Method:
-        self._check_fitted()
-        return self.method_
 
 
 def _check_kept(model: Zipfel) -> None:

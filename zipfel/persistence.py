@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,12 +128,19 @@ def _write_files(folder: Path, files: ModelFiles) -> None:
         **files.config,
         "files": listed,
     }
-    config = json.loads(json.dumps(config))  # what a reader will see, e.g. tuples as lists
+    config = json.loads(json.dumps(config, default=_plain))  # what a reader will see, e.g. tuples as lists
     config["checksum"] = _digest_json(config)
     (folder / CONFIG).write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for file in folder.iterdir():
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers, e.g. parameters from a grid search, as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no place in a model folder")
 
 
 def _swap(fresh: Path, target: Path) -> None:
@@ -199,10 +206,6 @@ def _digest_file(file: Path) -> str:
 
 def _digest_json(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def names_document(names: Sequence[str]) -> list[str]:
-    return [str(name) for name in names]
 
 
 def read_names(documents: Mapping[str, Any], key: str, size: int) -> list[str] | None:

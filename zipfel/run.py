@@ -85,7 +85,14 @@ class Run:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
         check_device(self.device)
+        if not isinstance(self.threads, int) or self.threads < 1:
+            raise ParameterError(f"threads must be a whole number from 1 on, got {self.threads!r}")
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise ParameterError(f"seed must be a whole number from 0 on, got {self.seed!r}")
 
     def rng(self, *salt: int) -> np.random.Generator:
         """A generator of its own for each purpose, so that one part's draws do not shift another's."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from zipfel.errors import ModelFileError
 from zipfel.index.blend import Blend, Neighbourhood, simplex
 from zipfel.index.choice import VoteRule
 
@@ -57,10 +58,24 @@ def test_idle_sources_are_left_out_and_facts_read_back() -> None:
 def test_state_round_trip_and_many_queries() -> None:
     queries = np.random.default_rng(1).standard_normal((5000, 4)).astype(np.float32)
     found = neighbourhood()
-    again = Neighbourhood.restored(*found.state(), BALLOTS)
+    again = Neighbourhood.restored(*found.state(), BALLOTS, dim=4)
     one, other = found.rank(queries, blend(0.5), 2), again.rank(queries, blend(0.5), 2)
     np.testing.assert_array_equal(one.labels, other.labels)
     assert one.labels.shape == (5000, 2)
+
+
+def test_an_index_that_does_not_fit_is_refused() -> None:
+    arrays, facts = neighbourhood().state()
+    far = np.array([*arrays["a.ids"][:-1], 10**9])  # rising still, but behind the ballots' end
+    for attack in ({"a.ids": far}, {"a.ids": arrays["a.ids"] - 10**6}, {"a.vectors": arrays["a.vectors"][:, :-1]}):
+        with pytest.raises(ModelFileError):
+            Neighbourhood.restored({**arrays, **attack}, facts, BALLOTS, dim=4)
+
+
+@pytest.mark.parametrize("values", [[0, 1.0, 1.0], [5, float("nan"), 1.0], [5, 1.0, float("inf")]])
+def test_damaged_rules_are_refused(values: list[float]) -> None:
+    with pytest.raises(ModelFileError):
+        Blend.from_facts({"rules": {"a": values}, "rarity": 0.0})
 
 
 def test_simplex_sums_to_one() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.errors import ModelFileError
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.index.build import build_index, load_index
 from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
@@ -60,6 +61,9 @@ class Blend:
     def from_facts(cls, facts: Mapping[str, Any]) -> Blend:
         rules = {source: VoteRule(int(values[0]), float(values[1])) for source, values in facts["rules"].items()}
         weights = {source: float(values[2]) for source, values in facts["rules"].items()}
+        numbers = [*weights.values(), float(facts["rarity"]), *(rule.sharpness for rule in rules.values())]
+        if not rules or not np.isfinite(numbers).all() or min(rule.n_neighbors for rule in rules.values()) < 1:
+            raise ModelFileError("the rules by which neighbours vote are damaged in the model")
         return cls(rules, weights, float(facts["rarity"]))
 
 
@@ -127,7 +131,7 @@ class Neighbourhood:
         return Ranking.concatenate(parts)
 
     def _search(self, queries: Vectors, wanted: Mapping[str, int]) -> dict[str, Found]:
-        return {source: self.indexes[source].search(queries, m) for source, m in wanted.items()}
+        return {s: self.indexes[s].search(queries, min(m, len(self.indexes[s]))) for s, m in wanted.items()}
 
     def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays and facts of the indexes; the ballots are the caller's to keep."""
@@ -139,13 +143,16 @@ class Neighbourhood:
 
     @classmethod
     def restored(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], ballots: sp.csr_matrix
+        cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], ballots: sp.csr_matrix, dim: int
     ) -> Neighbourhood:
-        """The counterpart of `state`; arrays that belong to something else are passed over."""
+        """The counterpart of `state`; arrays that belong to something else are passed over. dim: of the queries."""
         found = cls({}, ballots)
         for source, known in facts.items():
             mine = {n.removeprefix(f"{source}."): a for n, a in arrays.items() if n.startswith(f"{source}.")}
-            found.indexes[source] = load_index(mine, known)
+            index = load_index(mine, known)
+            if index.dim != dim or (len(index) and not 0 <= index.ids[0] <= index.ids[-1] < ballots.shape[0]):
+                raise ModelFileError(f"the index {source!r:.60} in the model does not fit its points")
+            found.indexes[source] = index
         return found
 
 

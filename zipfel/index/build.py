@@ -75,6 +75,8 @@ def load_index(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any])
     """The counterpart of `Index.state`; a damaged one is a ModelFileError."""
     vectors, ids = checked(arrays, "vectors", "f", 2), checked(arrays, "ids", "i", 1)
     kind, metric = facts.get("kind"), facts.get("metric")
+    if not np.isfinite(vectors).all():
+        raise ModelFileError("the vectors of the saved index hold NaN or inf")
     if kind not in KINDS[1:] or metric not in METRICS or len(ids) != len(vectors) or np.any(np.diff(ids) <= 0):
         raise ModelFileError("the saved index is damaged; save the model again")
     try:

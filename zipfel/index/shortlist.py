@@ -130,6 +130,7 @@ def _vector(arrays: Arrays, name: str) -> npt.NDArray[Any]:
 def _check_ids(labels: Ids, head: Ids, n_labels: int, n_head: int) -> None:
     sound = (
         len(labels) > 0
+        and labels.dtype.kind == head.dtype.kind == "i"  # differences of unsigned ones are never negative
         and bool((np.diff(labels) > 0).all())
         and labels[0] >= 0
         and labels[-1] < n_labels

@@ -99,10 +99,8 @@ class LightDXML(Method):
         )
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        self.settings_ = type(self.config).from_dict(
-            state.facts["settings"]
-        )  # with the ranker's part, where it has one
-        self.networks_, self.beta_ = [], float(state.facts["beta"])
+        self.settings_ = type(self.config).from_dict(state.facts["settings"])
+        self.networks_, self.beta_ = [], state.fact("beta", low=0, high=1)
         for i, facts in enumerate(state.facts["networks"]):
             prefix = f"{i}."
             mine = {key.removeprefix(prefix): a for key, a in state.arrays.items() if key.startswith(prefix)}

@@ -250,7 +250,7 @@ class Mnn(Method):
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         try:
             self.blend_ = Blend.from_facts(state.facts["blend"])
-            self.temperature_, n_points = float(state.facts["temperature"]), int(state.facts["n_points"])
+            self.temperature_, n_points = state.fact("temperature", low=0), int(state.fact("n_points", low=0))
             indexes = dict(state.facts["indexes"])
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
@@ -260,7 +260,9 @@ class Mnn(Method):
         if len(features) != n_features or features.shape[1] % self.config.dim:
             raise ModelFileError(f"the model has feature vectors of shape {features.shape}, not of {n_features} rows")
         self.encoders_ = Encoders(features, labels, self.config.dim)
-        self.neighbourhood_ = Neighbourhood.restored(state.arrays, indexes, _ballots(self.Y_))
+        self.neighbourhood_ = Neighbourhood.restored(state.arrays, indexes, _ballots(self.Y_), features.shape[1])
+        if not self.blend_.rules.keys() <= indexes.keys():
+            raise ModelFileError("the model lacks an index that its blend asks")
 
 
 def _joined(train: Points, valid: Points) -> Points:

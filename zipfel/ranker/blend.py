@@ -79,6 +79,8 @@ class Blend:
             found = cls(tuple(facts["names"]), tuple(float(w) for w in facts["weights"]), float(facts["bias"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the blend in the model is damaged: {error}") from None
+        if not np.isfinite([*found.weights, found.bias]).all():
+            raise ModelFileError("the blend in the model has weights that are no numbers")
         if found.names != tuple(names) or len(found.weights) != len(found.names):
             raise ModelFileError(f"the blend in the model joins {list(found.names)}, not {list(names)}")
         return found
