@@ -1,5 +1,6 @@
 """auto: neighbours in a learnt space make the shortlist, sparse classifiers judge it, a small model joins them.
 
+    x: feature values to the power `damping`, rows of unit length                  `ranker.damped`
     f(x), g(y): codes of a document and of a label set in one cosine space          `ranker.matcher`
     N(x): the m training points with the largest (cos(f(x), f(x_i)) + cos(f(x), g(y_i))) / 2     `ranker.memory`
     v_s(l) = sum_{i in N(x)} w_si y_il: votes, by features, by label sets, by the crowd
@@ -29,7 +30,7 @@ from zipfel.errors import ModelFileError
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity, evaluate
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
+from zipfel.ranker import Problems, RankerConfig, SparseRanker, damped, with_strangers
 from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
 from zipfel.ranker.memory import VOTES, Memory
@@ -50,6 +51,9 @@ _FEW = 20
 class AutoConfig(declared.Config):
     neighbors: int = param(100, "training points that vote", symbol="m", low=1)
     strangers: int = param(10, "random labels of a document that classifiers learn from besides", low=0)
+    damping: float = param(
+        0.6, "power of the feature values, of which rows are scaled to unit length; 1: none", low=0.1, high=2
+    )
     shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")
@@ -87,11 +91,12 @@ class Auto(Method):
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
         everything = train if valid is None else _joined(train, valid)
+        rest, held, everything = (Points(damped(p.X, self.config.damping), p.Y) for p in (rest, held, everything))
         start = time.monotonic()
         matcher = self._fit_parts(rest, run if run.time_budget is None else run.part(0.45))
         with run.timed("blend"):
             self._learn_blend(held)
-        if rest is not held and run.time_left() > time.monotonic() - start:
+        if train.n_points >= _FEW and run.time_left() > time.monotonic() - start:
             self._fit_parts(everything, run, matcher)
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
@@ -112,7 +117,7 @@ class Auto(Method):
             self._remember(matcher.encoder(), None, points.Y, points.X, run.seed)
             shortlist = self._own_shortlist(points, run)
         with run.timed("classifiers"):
-            self.ranker_ = SparseRanker(c.ranker)
+            self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0))
             if c.classifiers:
                 self.ranker_.fit(points.X, Problems.build(points.Y, shortlist), seed=run.seed)
         return matcher
@@ -191,6 +196,7 @@ class Auto(Method):
     # -- prediction
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        X = damped(X, self.config.damping)
         parts = [self._rank(X[a : a + _BLOCK], k) for a in range(0, max(1, X.shape[0]), _BLOCK)]
         return fill_blank(Ranking.concatenate(parts), self.priors_)
 
@@ -216,10 +222,10 @@ class Auto(Method):
         encoder = Encoder(features.astype(np.float32), labels.astype(np.float32), self.config.matcher.dim)
         self._remember(encoder, codes, unpack_csr(state, "Y", (len(codes), n_labels)), None, 0)
         self.blend_ = Blend.from_facts(state.facts["blend"], self.evidence_names)
-        self.tail_ = float(state.facts["tail"])
+        self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:
             arrays = {name.removeprefix("ranker."): a for name, a in state.arrays.items() if name.startswith("ranker.")}
-            self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)
+            self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker.replace(damping=1.0))
 
 
 def _joined(train: Points, valid: Points) -> Points:

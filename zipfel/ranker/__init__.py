@@ -6,6 +6,6 @@ margins = ranker.score(X, labels)                         # (n, k) for labels (n
 """
 
 from zipfel.ranker.problems import Problems, with_strangers
-from zipfel.ranker.sparse import RankerConfig, SparseRanker
+from zipfel.ranker.sparse import RankerConfig, SparseRanker, damped
 
-__all__ = ["Problems", "RankerConfig", "SparseRanker", "with_strangers"]
+__all__ = ["Problems", "RankerConfig", "SparseRanker", "damped", "with_strangers"]

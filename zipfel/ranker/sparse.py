@@ -52,8 +52,8 @@ class SparseRanker:
 
     def fit(self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0) -> SparseRanker:
         """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads."""
-        c = self.config
-        rows, square = self._rows(X)
+        c, X = self.config, damped(X, self.config.damping)
+        rows, square = _arrays(X), 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         costs = np.array([c.cost, c.cost * c.positive_cost])
 
         def solve(run: tuple[int, int]) -> tuple[Array, ...]:
@@ -74,20 +74,6 @@ class SparseRanker:
         self._keep(indptr, found.indices, *_rounded(found.data, indptr, c.precision), X.shape[1])
         return self
 
-    def _rows(self, X: sp.csr_matrix) -> tuple[tuple[Array, Array, Array], Array]:
-        """X's arrays with damped values, a row that has any of unit length, and |x|^2 + 1 a row.
-
-        One rare word with a large weight drowns the others; a power below 1 lets them be heard.
-        """
-        indptr, indices, values = _arrays(X)
-        row_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        if self.config.damping != 1:
-            values = np.sign(values) * np.abs(values) ** np.float32(self.config.damping)
-            length = np.sqrt(np.bincount(row_of, weights=values * values, minlength=len(indptr) - 1))
-            values = (values / np.where(length > 0, length, 1)[row_of]).astype(np.float32)
-        square = 1.0 + np.bincount(row_of, weights=values * values, minlength=len(indptr) - 1)
-        return (indptr, indices, values), square
-
     def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
         """stored: weights in their saved form; scale: (n_labels,) what an int8 step of each label is worth."""
         self._stored, self._scale = stored, scale
@@ -100,7 +86,7 @@ class SparseRanker:
     def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
         out = np.empty(labels.shape, dtype=np.float32)
-        rows, ids = self._rows(X)[0], labels.astype(np.int64, copy=False)
+        rows, ids = _arrays(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
 
         def work(start: int, stop: int) -> None:
             dense = np.zeros(X.shape[1], dtype=np.float32)
@@ -147,6 +133,23 @@ class SparseRanker:
         ranker.bias_ = bias
         ranker._keep(indptr, features, weights, scale.astype(np.float32), n_features)
         return ranker
+
+
+def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
+    """Values to the given power (the sign stays), rows of unit length; 1 leaves X as it is.
+
+    One rare word with a large weight drowns the others; a power below 1 lets them be heard.
+    """
+    if power == 1:
+        return X
+    indptr, indices, values = _arrays(X)
+    values = np.sign(values) * np.abs(values) ** np.float32(power)
+    row_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    length = np.sqrt(np.bincount(row_of, weights=values * values, minlength=len(indptr) - 1))
+    values = (values / np.where(length > 0, length, 1)[row_of]).astype(np.float32)
+    rows = sp.csr_matrix((values, indices, indptr), shape=X.shape)
+    rows.has_canonical_format = True
+    return rows
 
 
 def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Array]:
