@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli.console import print_json, say
+from zipfel.cli.options import Format, Json, LabelColumn, Labels, LabelSeparator, TextColumn
 
 if TYPE_CHECKING:
     from zipfel.data import Dataset, Stats
@@ -21,22 +22,7 @@ app = typer.Typer(
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help="The data; - reads standard input.")]
 Target = Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; .gz and .zst compress.")]
-Format = Annotated[str, typer.Option("--format", help="The format of FILE; auto tells it from name and content.")]
 To = Annotated[str, typer.Option("--to", help="xmc, xmc-pair, svmlight, arff or jsonl; auto goes by the suffix.")]
-Labels = Annotated[
-    Path | None,
-    typer.Option("--labels", help="Second file: labels of xmc-pair and npz, XML of arff.", show_default=False),
-]
-TextColumn = Annotated[
-    str | None, typer.Option("--text-column", help="Field of the text (jsonl, csv, parquet).", show_default=False)
-]
-LabelColumn = Annotated[
-    str | None, typer.Option("--label-column", help="Field of the labels (jsonl, csv, parquet).", show_default=False)
-]
-LabelSeparator = Annotated[
-    str | None, typer.Option("--label-separator", help="Between the labels of one cell (csv).", show_default=False)
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Salt = Annotated[str, typer.Option("--salt", help="Another word, another choice of rows.")]
 
 
@@ -48,7 +34,7 @@ def stats(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Sizes, labels a point, points a label, and a histogram of head, torso and tail labels.
 
@@ -74,7 +60,7 @@ def convert(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Write a data set in another format.
 
@@ -99,7 +85,7 @@ def split(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Split in two by a hash of each row's id (else its text, else its number): the same on every machine.
 
@@ -126,7 +112,7 @@ def sample(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Keep some rows, chosen by the hash that `split` uses: reproducible, and a larger sample holds the smaller one.
 
@@ -152,7 +138,7 @@ def synth(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Another number, other data.", min=0)] = 0,
     to: To = "auto",
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Make up data with power-law labels that can be learned, for tests of scale.
 
@@ -175,7 +161,7 @@ def synth(
 def _read(
     file: str,
     format: str,  # noqa: A002 - as above
-    labels: Path | None,
+    labels: str | None,
     text_column: str | None,
     label_column: str | None,
     label_separator: str | None,

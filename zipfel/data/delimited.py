@@ -80,7 +80,7 @@ def find_columns(header: list[str], fields: Fields, name: str) -> Columns:
                 f"there is no {what} column{f' {wanted!r}' if wanted else ''}; the columns are {there}",
                 path=name,
                 line=1,
-                remedy=f"name it with {option}",
+                remedy=f"name it with {option}" + ("" if what == "id" else f", or --{option.replace('_', '-')}"),
             )
     if text is None:
         raise DataError("there is no text column", path=name, line=1)

@@ -125,7 +125,8 @@ def _scalar(value: Any, what: str) -> str:
 
 def _missing(what: str, key: str, row: dict[str, Any], option: str) -> str:
     there = ", ".join(repr(name[:40]) for name in list(row)[:8]) or "nothing"
-    return f'there is no field "{key}"; the object has {there} | name the {what} field with {option}'
+    flag = "--" + option.replace("_", "-")
+    return f'there is no field "{key}"; the object has {there} | name the {what} field with {option}, or {flag}'
 
 
 def _kind(value: Any) -> str:

@@ -159,7 +159,7 @@ class Mnn(Method):
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
         with run.timed("choices"):
             encoders, self.temperature_, self.blend_ = self._choose(rest, held, run)
-        everything = train if valid is None else _joined(train, valid)
+        everything = train if valid is None else train.joined(valid)
         if run.time_left() > time.monotonic() - start:
             with run.timed("training"):
                 encoders = self._train(everything, self.temperature_, self.config.encoders, run, "mnn")
@@ -263,10 +263,6 @@ class Mnn(Method):
         self.neighbourhood_ = Neighbourhood.restored(state.arrays, indexes, _ballots(self.Y_), features.shape[1])
         if not self.blend_.rules.keys() <= indexes.keys():
             raise ModelFileError("the model lacks an index that its blend asks")
-
-
-def _joined(train: Points, valid: Points) -> Points:
-    return Points(sp.vstack([train.X, valid.X], "csr"), sp.vstack([train.Y, valid.Y], "csr"))
 
 
 def _ballots(Y: sp.csr_matrix) -> sp.csr_matrix:
