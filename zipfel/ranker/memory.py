@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from zipfel.index import Index, build_index
 from zipfel.index.votes import sharpened
+from zipfel.kernels.topk import score_pairs
 from zipfel.ranker._votes import vote_labels
 from zipfel.ranker.matcher import Encoder
 from zipfel.threads import over_blocks
@@ -45,8 +46,9 @@ class Memory:
             order = np.argsort(-mean, axis=1, kind="stable")[:, :m]
             ids, mean = np.take_along_axis(ids, order, 1), np.take_along_axis(mean, order, 1)
         ids = np.where(np.isneginf(mean), -1, ids)
-        near = self.points[np.maximum(ids, 0)]  # (n, m, width)
-        by_points = np.einsum("nd,nmd->nm", codes, near)
+        by_points = np.empty(ids.shape, dtype=np.float32)
+        over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
+        by_points[ids < 0] = 0
         by_sets = 2 * np.where(ids < 0, 0, mean) - by_points  # the mean of two cosines is what was searched by
         by_points, by_sets = (np.where(ids < 0, -np.inf, cosine) for cosine in (by_points, by_sets))
         kinds = [(by_points, _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
