@@ -41,3 +41,13 @@ def test_switched_off_nothing_is_kept() -> None:
 def test_methods_with_a_ranker_of_their_own_stay_as_they_are() -> None:
     assert "ranker.enabled" not in [p.name for p in method_class("ova").Config.parameters()]
     assert "ranker.enabled" in [p.name for p in method_class("knn").Config.parameters()]
+
+
+def test_fitted_methods_can_be_sent_to_another_process() -> None:
+    """joblib pickles estimators, e.g. in GridSearchCV(n_jobs=2)."""
+    import pickle
+
+    method = make_method("centroid", {"width": 5})
+    again = pickle.loads(pickle.dumps(method))
+    assert type(again) is type(method)
+    assert again.config == method.config

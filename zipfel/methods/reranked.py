@@ -102,5 +102,17 @@ def reranked(cls: type[Method]) -> type[Method]:
     config = dataclasses.make_dataclass(
         cls.Config.__name__, [("ranker", RerankConfig, part(RerankConfig))], bases=(cls.Config,), frozen=True
     )
-    config.__module__ = cls.Config.__module__
-    return type(cls.__name__, (Reranked, cls), {"Config": config, "__module__": cls.__module__, "__doc__": cls.__doc__})
+    config.__module__, config.__qualname__ = __name__, f"{cls.name}_Config"
+    names = {"__module__": __name__, "__qualname__": f"{cls.name}_Method", "__doc__": cls.__doc__}
+    return type(cls.__name__, (Reranked, cls), {"Config": config, **names})
+
+
+def __getattr__(name: str) -> Any:
+    """Where pickle, and so joblib's processes, find the classes that `reranked` makes, e.g. "knn_Method"."""
+    from zipfel.methods.registry import method_class, method_names
+
+    method, _, kind = name.rpartition("_")
+    if kind not in ("Method", "Config") or method not in method_names():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    cls = method_class(method)
+    return cls if kind == "Method" else cls.Config
