@@ -6,9 +6,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from zipfel.cli.data import app
@@ -16,7 +16,7 @@ from zipfel.data import read
 from zipfel.errors import DataError, ParameterError
 
 
-def data(*words: object, stdin: str | None = None) -> Result:
+def data(*words: object, stdin: str | None = None) -> Any:
     return CliRunner().invoke(app, [str(word) for word in words], input=stdin, catch_exceptions=False)
 
 
