@@ -41,7 +41,7 @@ class MatcherConfig(Config):
     encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 600,000 non-zeros", low=1, high=8)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: 8, or what makes 400 steps, to 25", low=1)
-    batch: int = param(256, "rows a step", low=1)
+    batch: int | None = param(None, "rows a step; none: 256, or 512 above 20,000 points", low=1)
     labels: float = param(1.0, "weight of single labels against the whole set, in every other encoder", low=0)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
 
@@ -69,7 +69,8 @@ class Matcher:
             batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
             batch.extra["same"] = torch.from_numpy(mine[:, None] == mine)  # (B, B)
 
-        batches = Batches(X, Y, size=c.batch, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
+        size = c.batch or (256 if X.shape[0] <= 20_000 else 512)
+        batches = Batches(X, Y, size=size, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
         epochs = c.epochs or max(8, min(25, math.ceil(_STEPS / max(1, len(batches)))))
         plan = Plan(epochs=max(1, epochs // 8), lr=c.lr / 3) if again else Plan(epochs=epochs, lr=c.lr)
         Trainer(run, batches, self._objective, plan, tables=self._tables, name=name).fit()
