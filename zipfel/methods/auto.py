@@ -38,7 +38,7 @@ from zipfel.ranking import Ranking
 from zipfel.run import Run
 
 Array = npt.NDArray[Any]
-TAILS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2)
+TAILS = (0.0, 0.03, 0.06, 0.1)
 _FAINT = 1e-3
 """Votes below this count as none: log(v + 0.001)."""
 _BLOCK = 2048
