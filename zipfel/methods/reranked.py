@@ -100,19 +100,27 @@ def reranked(cls: type[Method]) -> type[Method]:
     if any(f.name == "ranker" for f in dataclasses.fields(cls.Config)):
         return cls
     config = dataclasses.make_dataclass(
-        cls.Config.__name__, [("ranker", RerankConfig, part(RerankConfig))], bases=(cls.Config,), frozen=True
+        cls.Config.__name__,
+        [("ranker", RerankConfig, part(RerankConfig))],
+        bases=(cls.Config,),
+        frozen=True,
+        namespace={"__reduce__": lambda self: (_config, (cls, self.to_dict()))},
     )
-    config.__module__, config.__qualname__ = __name__, f"{cls.name}_Config"
-    names = {"__module__": __name__, "__qualname__": f"{cls.name}_Method", "__doc__": cls.__doc__}
-    return type(cls.__name__, (Reranked, cls), {"Config": config, **names})
+    names = {"__module__": __name__, "__doc__": cls.__doc__, "__reduce__": _reduced}
+    return type(cls.__name__, (Reranked, cls), {"Config": config, "plain": cls, **names})
 
 
-def __getattr__(name: str) -> Any:
-    """Where pickle, and so joblib's processes, find the classes that `reranked` makes, e.g. "knn_Method"."""
-    from zipfel.methods.registry import method_class, method_names
+# Pickle, and so joblib's processes, can't find classes that are made at run time: they are made again there.
 
-    method, _, kind = name.rpartition("_")
-    if kind not in ("Method", "Config") or method not in method_names():
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    cls = method_class(method)
-    return cls if kind == "Method" else cls.Config
+
+def _config(cls: type[Method], values: dict[str, Any]) -> Any:
+    return reranked(cls).Config.from_dict(values)
+
+
+def _method(cls: type[Method], values: dict[str, Any]) -> Method:
+    return reranked(cls)(_config(cls, values))
+
+
+def _reduced(method: Any) -> tuple[Any, ...]:
+    learned = {name: value for name, value in vars(method).items() if name != "config"}
+    return _method, (method.plain, method.config.to_dict()), learned
