@@ -74,7 +74,7 @@ class AutoConfig(declared.Config):
 
 
 class Auto(Method):
-    """The default."""
+    """The most accurate composition of parts; see the module."""
 
     name: ClassVar[str] = "auto"
     title: ClassVar[str] = "neighbours' votes and sparse classifiers, joined by a blend learnt on held-out points"
