@@ -33,7 +33,8 @@ class LabelAutoencoder(nn.Module):
 
     def features(self, words: Tensor, X: LocalRows) -> Tensor:
         """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
-        pooled = self.attention(words[X.column_of], torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
+        vectors = words.index_select(0, X.column_of)  # words[...] would add up its gradient in any order
+        pooled = self.attention(vectors, torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
         code: Tensor = self.common(pooled)
         return code
 
