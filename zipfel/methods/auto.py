@@ -90,7 +90,7 @@ class Auto(Method):
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
-        everything = train if valid is None else _joined(train, valid)
+        everything = train if valid is None else train.joined(valid)
         rest, held, everything = (Points(damped(p.X, self.config.damping), p.Y) for p in (rest, held, everything))
         start = time.monotonic()
         matcher = self._fit_parts(rest, run if run.time_budget is None else run.part(0.45))
@@ -226,7 +226,3 @@ class Auto(Method):
         if self.config.classifiers:
             arrays = {name.removeprefix("ranker."): a for name, a in state.arrays.items() if name.startswith("ranker.")}
             self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker.replace(damping=1.0))
-
-
-def _joined(train: Points, valid: Points) -> Points:
-    return Points(sp.vstack([train.X, valid.X], "csr"), sp.vstack([train.Y, valid.Y], "csr"))
