@@ -8,7 +8,7 @@ and a fused row-wise optimiser writes back. A method uses it like this::
         "features": Table.normal(n_features, dim, 0.1, run.rng(1)),   # zipfel.nn.table; Adam on touched rows
         "labels": Table.zeros(n_labels, dim, rate=1.0),
     }
-    module = nn.Linear(dim, dim)                                      # small dense parts: torch.optim.Adam
+    module = nn.Linear(dim, dim)                                      # small dense parts: Adam
     sampler = CandidateSampler(train.Y, n_sampled=2000, power=0.5, n_hard=0, all_below=3000)
     batches = Batches(train.X, train.Y, size=512, seed=run.seed, candidates=sampler, keep=0.8)
 

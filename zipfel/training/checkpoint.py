@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -33,24 +32,6 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             return {key: file.get_tensor(key) for key in file.keys()}, facts  # noqa: SIM118 - not a dict
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise ModelFileError(f"{path} is not a checkpoint that can be resumed: {error}; start without resume") from None
-
-
-def optimizer_tensors(optimizer: torch.optim.Optimizer | None) -> dict[str, Tensor]:
-    """An optimiser's state as "0.exp_avg", "0.step", ..."""
-    if optimizer is None:
-        return {}
-    state = optimizer.state_dict()["state"]
-    return {f"{i}.{key}": torch.as_tensor(value) for i, inner in state.items() for key, value in inner.items()}
-
-
-def restore_optimizer(optimizer: torch.optim.Optimizer | None, tensors: Mapping[str, Tensor]) -> None:
-    if optimizer is None or not tensors:
-        return
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        index, _, key = name.partition(".")
-        state.setdefault(int(index), {})[key] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

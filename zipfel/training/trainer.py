@@ -15,15 +15,9 @@ from torch import Tensor, nn
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
+from zipfel.training.adam import DenseAdam
 from zipfel.training.batches import Batch, Batches
-from zipfel.training.checkpoint import (
-    optimizer_tensors,
-    prefixed,
-    read_checkpoint,
-    restore_optimizer,
-    under,
-    write_checkpoint,
-)
+from zipfel.training.checkpoint import prefixed, read_checkpoint, under, write_checkpoint
 from zipfel.training.memory import check_memory
 from zipfel.training.schedule import rate_at
 
@@ -91,9 +85,8 @@ class Trainer:
         self.run, self.batches, self.objective, self.plan, self.name = run, batches, objective, plan, name
         self.tables, self.module, self.kept = dict(tables or {}), module, dict(kept or {})
         self.validate, self.before_epoch = validate, before_epoch
-        parameters = [] if module is None else [p for p in module.parameters() if p.requires_grad]
-        self._dense = parameters
-        self._optimizer = torch.optim.Adam(parameters, lr=plan.lr) if parameters else None
+        self._dense = [] if module is None else [p for p in module.parameters() if p.requires_grad]
+        self._adam = DenseAdam(self._dense)
         self._best: dict[str, Tensor] = {}
         self._steps = 0
         self.history = History()
@@ -151,10 +144,7 @@ class Trainer:
             grad = rows[name].grad
             if grad is not None:
                 table.update(batch.ids[name], grad, lr)
-        if self._optimizer is not None:
-            self._optimizer.param_groups[0]["lr"] = lr
-            self._optimizer.step()
-            self._optimizer.zero_grad()
+        self._adam.step(lr)
         self._steps += 1
         return value
 
@@ -212,7 +202,7 @@ class Trainer:
         path = self._path()
         if path is None:
             return
-        tensors = prefixed("best", self._best) | prefixed("optimizer", optimizer_tensors(self._optimizer))
+        tensors = prefixed("best", self._best) | prefixed("adam", self._adam.state())
         if self.module is not None:
             tensors |= prefixed("module", self.module.state_dict())
         for kind, things in (("tables", self.tables), ("kept", self.kept)):
@@ -231,7 +221,7 @@ class Trainer:
             raise ModelFileError(f"{path} belongs to a run with other data, parameters or seed; start without resume")
         if self.module is not None:
             self.module.load_state_dict(under("module", tensors))
-        restore_optimizer(self._optimizer, under("optimizer", tensors))
+        self._adam.restore(under("adam", tensors))
         for kind, things in (("tables", self.tables), ("kept", self.kept)):
             for name, thing in things.items():
                 thing.restore(under(f"{kind}/{name}", tensors))
