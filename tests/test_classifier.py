@@ -221,3 +221,89 @@ def test_evaluate_without_truth_or_ranks(model: Zipfel) -> None:
 def test_parameters_of_a_grid_search_can_be_saved(tmp_path: Path) -> None:
     Zipfel("knn", n_neighbors=np.int64(2), seed=np.int64(1)).fit(TEXTS, NAMES).save(tmp_path / "m")
     assert Zipfel.load(tmp_path / "m").get_params()["n_neighbors"] == 2
+
+
+def test_new_documents_count_at_once_and_bring_new_labels(tmp_path: Path) -> None:
+    model = Zipfel("knn", n_neighbors=1).fit(TEXTS, NAMES)
+    assert model.partial_fit(["a purple kite", "red bike"], [["kite", "oil"], ["bike"]]) is model
+    assert model.label_names_ == ["bike", "boat", "oil", "paint", "kite"]
+    assert model.training_["n_points"] == len(TEXTS) + 2
+    assert model.label_counts_.tolist() == [3, 3, 3, 2, 1]
+    model.save(tmp_path / "m")
+    for asked in (model, Zipfel.load(tmp_path / "m")):
+        # "kite" is no word that the vectoriser knows: "a" is too short for one, so "red" and "bike" it is.
+        assert next(asked.predict(["red bike"], k=1).rows())[0][0] == "bike"
+        assert asked.predict_scores(["red bike"]).shape == (1, 5)
+
+
+def test_new_documents_are_the_nearest_of_themselves() -> None:
+    X = sp.csr_matrix(np.eye(4, dtype=np.float32))
+    model = Zipfel("knn", weighting="l2", n_neighbors=1).fit(X[:3], [[0], [1], [0]])
+    assert model.predict(X[3:], k=1).labels[0, 0] == 0  # shares nothing with train: the most frequent label
+    model.partial_fit(X[3:], [[2]])
+    assert model.predict(X, k=1).labels[:, 0].tolist() == [0, 1, 0, 2]
+    assert model.n_labels_ == 3
+
+
+def test_partial_fit_of_an_unfitted_model_is_fit() -> None:
+    asked = ["red boat"]
+    first, second = Zipfel("centroid").partial_fit(TEXTS, NAMES), Zipfel("centroid").fit(TEXTS, NAMES)
+    np.testing.assert_array_equal(first.predict(asked).labels, second.predict(asked).labels)
+
+
+def test_partial_fit_is_refused_in_words(model: Zipfel) -> None:
+    with pytest.raises(ParameterError, match=r"'centroid' has no partial_fit; these have: knn, dxml"):
+        Zipfel("centroid").fit(TEXTS, NAMES).partial_fit(TEXTS, NAMES)
+    X = sp.csr_matrix(np.eye(2, dtype=np.float32))
+    with pytest.raises(DataError, match="by number"):
+        Zipfel("knn").fit(X, [[0], [1]]).partial_fit(X, [["a"], ["b"]])
+    ranked = Zipfel("knn", **{"ranker.enabled": True}).fit(TEXTS * 2, NAMES * 2)
+    with pytest.raises(ParameterError, match="ranker"):
+        ranked.partial_fit(TEXTS, NAMES)
+    with pytest.raises(ParameterError, match=r"'knn' has no explain; these have: rankae"):
+        model.explain("red bike")
+
+
+def test_partial_fit_by_ids_of_a_named_model() -> None:
+    model = Zipfel("knn", n_neighbors=1).fit(TEXTS, NAMES)
+    model.partial_fit(["paint a wheel"], [[3]])
+    assert model.label_names_ == ["bike", "boat", "oil", "paint"]
+    assert next(model.predict(["paint a wheel"], k=1).rows())[0][0] == "paint"
+    with pytest.raises(DataError, match="only one of them has label names"):
+        model.partial_fit(["paint a wheel"], [[4]])
+
+
+@pytest.fixture(scope="module")
+def explainer() -> Zipfel:
+    small = {"word_dim": 16, "dim": 16, "hidden": 16, "networks": 1, "epochs": 30, "keep": 1.0}
+    return Zipfel("rankae", seed=1, **small).fit(TEXTS * 8, NAMES * 8)
+
+
+def test_explain_names_the_words_that_speak_for_a_label(explainer: Zipfel) -> None:
+    found = explainer.explain("Bike, my wheel & <b>", k=2)
+    assert sorted(found.words) == ["bike", "wheel"]
+    assert "".join(piece for piece, _ in found.pieces) == "Bike, my wheel & <b>"
+    assert next(iter(found.contributions)) == "bike"
+    assert found.top("bike", 1)[0][1] > 0
+    assert set(found.contributions) == set(found.scores)
+    assert "&lt;b&gt;" in found.to_html()
+
+
+def test_explain_a_given_label(explainer: Zipfel) -> None:
+    found = explainer.explain("oil paint", labels=["paint", 0], k=1)
+    assert list(found.contributions) == ["paint", "bike"]
+    with pytest.raises(ParameterError, match="did you mean 'paint'"):
+        explainer.explain("oil paint", labels=["pant"])
+    with pytest.raises(DataError, match="one document at a time"):
+        explainer.explain(["oil", "paint"])
+
+
+def test_explain_a_row_without_names() -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.random((40, 6)).astype(np.float32))
+    small = {"word_dim": 8, "dim": 8, "hidden": 8, "networks": 1, "epochs": 2}
+    model = Zipfel("rankae", weighting="l2", **small).fit(X, [[i % 2] for i in range(40)])
+    found = model.explain(X[:1], k=1)
+    assert found.words == [f"feature {i}" for i in range(6)]
+    assert list(found.contributions) == [str(model.predict(X[:1], k=1).labels[0, 0])]
+    assert found.to_dict()["text"].startswith("feature 0 feature 1 ")

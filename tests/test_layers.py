@@ -28,6 +28,7 @@ LAYERS = [
     {"inputs"},
     {"selection"},
     {"rows"},
+    {"explaining"},
     {"classifier"},
     {"bench"},
     {"serve"},

@@ -14,8 +14,11 @@ import scipy.sparse as sp
 
 from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
-from zipfel.inputs import as_dataset, with_columns
+from zipfel.explaining import label_id, named, one_row
+from zipfel.inputs import aligned, as_dataset, as_dataset_of_any, check_trainable, with_columns
 from zipfel.methods import Points, State, make_method, method_class, method_names
+from zipfel.methods.explanation import Explained
+from zipfel.methods.registry import methods_with
 from zipfel.metrics import evaluate
 from zipfel.persistence import ModelFiles, load_model, read_names, save_model
 from zipfel.ranking import Ranking
@@ -119,7 +122,7 @@ class Zipfel:
     ) -> Self:
         """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset."""
         train = as_dataset(X, y, label_names=label_names)
-        _check_trainable(train)
+        check_trainable(train)
         if self.valid_share is not None and not 0 < self.valid_share < 1:
             raise ParameterError(f"valid_share must lie between 0 and 1, got {self.valid_share!r}")
         run = run or Run(seed=self.seed, time_budget=self.time_budget, device=self.device)
@@ -159,6 +162,37 @@ class Zipfel:
         }
         self.metrics_: dict[str, float] = {}
 
+    def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
+        """Adds documents to a fitted model without training it again: they have a vote at once, for new labels too.
+
+        Only methods whose training points vote can do that. A model that is not fitted yet is fitted.
+        """
+        if not hasattr(self, "method_"):
+            return self.fit(X, y, label_names=label_names)
+        rows, learn = self.rows_.transform(X), self._able("partial_fit")
+        given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
+        if given.label_names is not None and self.label_names_ is None:
+            raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
+        data = aligned(given, self.label_names_, self.n_labels_)
+        with use_threads(self.threads):
+            learn(Points(rows, data.Y))
+        if self.label_names_ is not None and data.label_names is not None:
+            self.label_names_ = list(data.label_names)
+        self.label_counts_ = np.pad(self.label_counts_, (0, data.n_labels - self.n_labels_)) + data.label_counts()
+        self.n_labels_ = data.n_labels
+        self.training_ = {**self.training_, "n_points": int(self.training_["n_points"]) + data.n_points}
+        self.metrics_ = {}
+        return self
+
+    def _able(self, verb: str) -> Any:
+        """What the method offers beyond the contract, or in words that it does not."""
+        found = getattr(self.method_, verb, None)
+        if found is None:
+            raise ParameterError(f"method {self.method!r} has no {verb}; these have: {', '.join(methods_with(verb))}")
+        if hasattr(self.method_, "ranker_"):
+            raise ParameterError(f"{verb} does not reach the ranker of this model: fit it without ranker.enabled")
+        return found
+
     # -- answering -------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, k: int = 5) -> Ranking:
@@ -174,11 +208,23 @@ class Zipfel:
         """(n, n_labels) CSR with the scores of the k best labels of each document."""
         return self.predict(X, min(k, self.n_labels_)).to_csr(self.n_labels_)
 
+    def explain(self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5) -> Explained:
+        """Why one document, a text or a row of features, got its k best labels, or why it would get the given ones."""
+        self._check_fitted()
+        names = self.label_names_ or [str(i) for i in range(self.n_labels_)]
+        asked = None if labels is None else [label_id(label, names) for label in labels]
+        documents = [document] if isinstance(document, str) else document
+        row, ranking = one_row(self.rows_, documents), self.predict(documents, k)
+        best = {int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0}
+        with use_threads(self.threads):
+            found = self._able("explain")(row, list(best) if asked is None else asked)
+        return named(found, best, names, self.rows_, document)
+
     def evaluate(self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """All metrics of the predictions for X against the true labels; X may be a Dataset."""
         self._check_fitted()
         rows = self.rows_.transform(X)
-        truth = self._truth(self._test_dataset(X, y))
+        truth = self._truth(as_dataset_of_any(X, y))
         with use_threads(self.threads):
             ranking = self.method_.predict(rows, max(ks, default=1))
         n_points = int(self.training_["n_points"])
@@ -188,24 +234,9 @@ class Zipfel:
         """P@1, for scikit-learn's searches."""
         return self.evaluate(X, y, ks=(1,))["P@1"]
 
-    def _test_dataset(self, X: Any, y: Any) -> Dataset:
-        if isinstance(X, Dataset) or y is None or sp.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
-            return as_dataset(X, y)
-        names = sorted(
-            {label for row in y for label in ([row] if isinstance(row, str) else row) if isinstance(label, str)}
-        )
-        return as_dataset(X, y, label_names=names or None)
-
     def _truth(self, data: Dataset) -> sp.csr_matrix:
         """True labels in the model's columns; labels that the model does not know stand behind them."""
-        if self.label_names_ is not None and data.label_names is not None:
-            if list(data.label_names) != self.label_names_:
-                data = data.relabel(self.label_names_, extend=True)
-        elif data.n_labels > self.n_labels_ and (self.label_names_ is None) != (data.label_names is None):
-            raise DataError(
-                f"the data has {data.n_labels} labels, the model {self.n_labels_}, and only one of them has label names"
-            )
-        return with_columns(data.Y, max(data.n_labels, self.n_labels_))
+        return aligned(data, self.label_names_, self.n_labels_).Y
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "method_"):
@@ -276,16 +307,6 @@ def _check_kept(model: Zipfel) -> None:
     n_points = model.training_["n_points"]
     if type(n_points) is not int or n_points < 1:
         raise ModelFileError(f"the model's n_points must be a number from 1 on, got {n_points!r:.60}")
-
-
-def _check_trainable(train: Dataset) -> None:
-    if train.n_points == 0:
-        raise DataError("there is nothing to learn from: the data has no rows (0 sample(s))")
-    if train.n_labels == 0 or train.Y.nnz == 0:
-        raise DataError("there is nothing to learn from: no row has a label")
-    if train.X is not None and train.X.shape[1] == 0:
-        shape = f"(shape={train.X.shape})"
-        raise DataError(f"there is nothing to learn from: 0 feature(s) {shape} while a minimum of 1 is required.")
 
 
 def _valid_dataset(valid: Dataset | tuple[Any, Any]) -> Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,26 @@ def as_dataset(X: Any, Y: Any, *, label_names: LabelNames = None) -> Dataset:
     labels, names = as_labels(Y, label_names)
     texts, features = as_features(X)
     return Dataset(Y=labels, X=features, texts=texts, label_names=names)
+
+
+def as_dataset_of_any(X: Any, Y: Any) -> Dataset:
+    """`as_dataset` of documents whose labels a model need not know: names are taken as they come."""
+    if isinstance(X, Dataset) or Y is None or sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2):
+        return as_dataset(X, Y)
+    names = sorted({label for row in Y for label in ([row] if isinstance(row, str) else row) if isinstance(label, str)})
+    return as_dataset(X, Y, label_names=names or None)
+
+
+def aligned(data: Dataset, names: LabelNames, n_labels: int) -> Dataset:
+    """The data with a model's labels as its first columns; labels that the model does not know stand behind them."""
+    if names is not None and data.label_names is not None:
+        return data if list(data.label_names) == list(names) else data.relabel(names, extend=True)
+    if data.n_labels > n_labels and (names is None) != (data.label_names is None):
+        raise DataError(
+            f"the data has {data.n_labels} labels, the model {n_labels}, and only one of them has label names"
+        )
+    wide = max(data.n_labels, n_labels)
+    return replace(data, Y=with_columns(data.Y, wide), label_names=names if wide == n_labels else None)
 
 
 def as_features(X: Any) -> tuple[list[str] | None, sp.csr_matrix | None]:
@@ -129,3 +150,13 @@ def with_columns(matrix: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
     if matrix.shape[1] < n_columns:
         return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], n_columns))
     return matrix[:, :n_columns]
+
+
+def check_trainable(train: Dataset) -> None:
+    if train.n_points == 0:
+        raise DataError("there is nothing to learn from: the data has no rows (0 sample(s))")
+    if train.n_labels == 0 or train.Y.nnz == 0:
+        raise DataError("there is nothing to learn from: no row has a label")
+    if train.X is not None and train.X.shape[1] == 0:
+        shape = f"(shape={train.X.shape})"
+        raise DataError(f"there is nothing to learn from: 0 feature(s) {shape} while a minimum of 1 is required.")

@@ -1,4 +1,4 @@
-"""`zipfel`: fit, evaluate, predict, info, methods, data. Thin: parse, call, print; heavy imports wait."""
+"""`zipfel` and its commands. Thin: parse, call, print; heavy imports wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, data, fit, inspect, predict
+from zipfel.cli import bench, data, explain, fit, inspect, predict, update
 from zipfel.cli.console import run_guarded
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app = typer.Typer(
 app.command("fit")(fit.fit)
 app.command("evaluate")(predict.evaluate)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
+app.command("update")(update.update)
 app.command("info")(inspect.info)
 app.command("methods")(inspect.methods)
 app.command("demo")(fit.demo)

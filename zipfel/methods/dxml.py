@@ -253,7 +253,8 @@ class Dxml(Method):
         return ClusterVotes(Clusters.fit(codes[voters], n_clusters, seed), train.Y[voters])
 
     def partial_fit(self, points: Points) -> None:
-        """New points become neighbours without any training: each is embedded and joins its nearest cluster."""
+        """New points become neighbours without any training: each is embedded and joins its nearest cluster (3.4).
+        Labels that are new can be voted for at once; they have no place in the label graph."""
         voters = np.flatnonzero(np.diff(points.Y.indptr))
         self.votes_.add(self._codes(points.X[voters]), points.Y[voters])
 

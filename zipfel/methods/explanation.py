@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import torch
-from torch import Tensor
+from zipfel.features.characters import Token
 
 _SHADES = (255, 230, 223, 216, 209)
 """Terminal colours of the 256-colour palette, from no weight to the most."""
@@ -15,7 +16,7 @@ _SHADES = (255, 230, 223, 216, 209)
 
 @dataclass(frozen=True)
 class Explanation:
-    """One document's words and what each was worth.
+    """One document's words and what each was worth, by ids: what a method's `explain` returns.
 
     features: ids of the words in the document. attention: how much attention lets through of each, 0 to 1.
     contributions: by label id, what each word added to (or took from) that label's score.
@@ -31,38 +32,102 @@ class Explanation:
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
 
 
-def contributions(words: Tensor, score: Callable[[Tensor], Tensor], labels: Sequence[int]) -> dict[int, list[float]]:
-    """What each of a document's words (t, C), which are summed and then scored, adds to the score of each label.
+@dataclass(frozen=True)
+class Explained:
+    """The same by names, with the text: what `Zipfel.explain` returns.
 
-    score: from the sum (1, C) to the scores (n_labels,). A word's part is the inner product with the score's slope
-    at the sum; where the score is linear, the parts add up to it.
+    words: the document's words that the model knows. attention: of each, 0 to 1. contributions: by label, best label
+    first, what each word added. scores: by label, what `predict` gave it; empty for labels that it did not name.
+    pieces: the text cut into words and what stands between them, each with the words (their places in `words`) that it
+    is part of: one for a plain word, more where n-grams overlap, none for a gap or an unknown word.
     """
-    pooled = words.sum(dim=0, keepdim=True).requires_grad_()
-    scores = score(pooled)
-    found = {}
-    for label in labels:
-        (slope,) = torch.autograd.grad(scores[label], pooled, retain_graph=True)  # (1, C)
-        found[label] = (words @ slope[0]).tolist()
-    return found
+
+    words: Sequence[str]
+    attention: Sequence[float]
+    contributions: Mapping[str, Sequence[float]]
+    scores: Mapping[str, float]
+    pieces: Sequence[tuple[str, Sequence[int]]]
+
+    def top(self, label: str, n: int = 5) -> list[tuple[str, float]]:
+        """The n words that speak most for the label, with what they added."""
+        pairs = zip(self.words, self.contributions[label], strict=True)
+        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
+
+    def highlighted(self, label: str | None = None) -> str:
+        """The text for a terminal, its words on a background as strong as they speak for the label; none: attention."""
+        return to_terminal(*self._marked(label))
+
+    def to_html(self, title: str = "Why these labels") -> str:
+        """A page of its own: the text once by attention, and once for each label."""
+        parts = [("attention", None), *((self._headline(label), label) for label in self.contributions)]
+        body = "".join(f"<h2>{html.escape(name)}</h2>\n{to_html(*self._marked(label))}\n" for name, label in parts)
+        head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
+        return (
+            f"<!doctype html>\n<html><head>{head}</head>\n<body><h1>{html.escape(title)}</h1>\n{body}</body></html>\n"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the words with their attention, and for each label its score and what they added."""
+        words = [{"word": w, "attention": round(a, 6)} for w, a in zip(self.words, self.attention, strict=True)]
+        labels = [
+            {"label": label, "score": self.scores.get(label), "contributions": [round(value, 6) for value in added]}
+            for label, added in self.contributions.items()
+        ]
+        return {"text": "".join(piece for piece, _ in self.pieces), "words": words, "labels": labels}
+
+    def _headline(self, label: str) -> str:
+        return f"{label} {self.scores[label]:.3f}" if label in self.scores else label
+
+    def _marked(self, label: str | None) -> tuple[list[str], list[float]]:
+        """The pieces, and the weight of each."""
+        weights = self.attention if label is None else self.contributions[label]
+        return [piece for piece, _ in self.pieces], [sum(weights[i] for i in parts) for _, parts in self.pieces]
 
 
-def to_terminal(tokens: Sequence[str], weights: Sequence[float]) -> str:
-    """The tokens as one line, each on a background as strong as its weight; for terminals with 256 colours."""
+_STYLE = "body{font:16px/1.6 sans-serif;max-width:48em;margin:2em auto;padding:0 1em}p{white-space:pre-wrap}"
+
+
+def cut(text: str, tokens: Sequence[Token], place: Mapping[str, int]) -> list[tuple[str, list[int]]]:
+    """The text in pieces that together are the text. tokens: its words and n-grams, each word among them; place: of
+    those that count."""
+    words = sorted({(t.start, t.end) for t in tokens if " " not in t.token})
+    starts, members = [start for start, _ in words], [list[int]() for _ in words]
+    for token in tokens:
+        if token.token in place:
+            for i in range(bisect_left(starts, token.start), bisect_left(starts, token.end)):
+                members[i].append(place[token.token])
+    pieces: list[tuple[str, list[int]]] = []
+    done = 0
+    for (start, end), parts in zip(words, members, strict=True):
+        pieces += [(text[done:start], []), (text[start:end], parts)]
+        done = end
+    return [piece for piece in [*pieces, (text[done:], [])] if piece[0]]
+
+
+def to_terminal(pieces: Sequence[str], weights: Sequence[float]) -> str:
+    """The pieces as one line, each on a background as strong as its weight; for terminals with 256 colours."""
     shown = []
-    for token, share in zip(tokens, _shares(weights), strict=True):
+    for piece, share in zip(pieces, _shares(weights), strict=True):
         shade = _SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))]
-        clean = "".join(sign for sign in token if sign.isprintable())  # a document may not send escape codes
+        clean = "".join(_printable(sign) for sign in piece)
         shown.append(clean if shade == _SHADES[0] else f"\x1b[48;5;{shade};30m{clean}\x1b[0m")
-    return " ".join(shown)
+    return "".join(shown)
 
 
-def to_html(tokens: Sequence[str], weights: Sequence[float]) -> str:
-    """The tokens as a paragraph, each on a background as strong as its weight."""
+def _printable(sign: str) -> str:
+    """A document may not send escape codes, nor break the line."""
+    return sign if sign.isprintable() else " " if sign.isspace() else ""
+
+
+def to_html(pieces: Sequence[str], weights: Sequence[float]) -> str:
+    """The pieces as a paragraph, each with any weight on a background as strong as that."""
     spans = [
-        f'<span style="background:rgba(255,140,0,{share:.2f})">{html.escape(token)}</span>'
-        for token, share in zip(tokens, _shares(weights), strict=True)
+        f'<span style="background:rgba(255,140,0,{share:.2f})">{html.escape(piece)}</span>'
+        if share
+        else html.escape(piece)
+        for piece, share in zip(pieces, _shares(weights), strict=True)
     ]
-    return f"<p>{' '.join(spans)}</p>"
+    return f"<p>{''.join(spans)}</p>"
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

@@ -115,6 +115,12 @@ class Knn(Method):
         weights = (((1 + counts) / (1 + rarest)) ** -rarity).astype(np.float32)
         return sp.csr_matrix((weights[self.Y_.indices], self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape)
 
+    def partial_fit(self, points: Points) -> None:
+        """New points join the memory, and bring columns for labels that are new; how neighbours vote stays."""
+        known = sp.csr_matrix((self.Y_.data, self.Y_.indices, self.Y_.indptr), (len(self.index_), points.n_labels))
+        self._remember(Points(self.index_.rows, known).joined(points))
+        self.ballots_, self.priors_ = self._ballots(self.rule_.rarity), label_priors(self.Y_)
+
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         parts = []
         for start in range(0, max(1, X.shape[0]), _BLOCK):

@@ -45,10 +45,11 @@ from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
-from zipfel.methods.explanation import Explanation, contributions
+from zipfel.methods.explanation import Explanation
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.autoencoder import LabelAutoencoder, Trained
 from zipfel.nn.bag import LocalRows
+from zipfel.nn.contributions import contributions
 from zipfel.nn.table import Table
 from zipfel.nn.word_vectors import read_word_vectors
 from zipfel.ranking import PAD, Ranking

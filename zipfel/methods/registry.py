@@ -27,6 +27,11 @@ def method_names() -> list[str]:
     return list(_METHODS)
 
 
+def methods_with(verb: str) -> list[str]:
+    """The methods that have it beyond the contract, such as `partial_fit` or `explain`; imports them all."""
+    return [name for name in _METHODS if hasattr(method_class(name), verb)]
+
+
 def method_class(name: str) -> type[Method]:
     if name not in _METHODS:
         raise ParameterError(f"unknown method {name!r}{nearest(name, _METHODS)}")

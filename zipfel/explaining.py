@@ -1,0 +1,48 @@
+"""A method's explanation, which is all numbers, with the words, the labels and the text that the user knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import scipy.sparse as sp
+
+from zipfel.errors import DataError, ParameterError, nearest
+from zipfel.methods.explanation import Explained, Explanation, cut
+from zipfel.rows import RowMaker
+
+
+def one_row(rows: RowMaker, documents: Any) -> sp.csr_matrix:
+    """(1, n_features) of the one document."""
+    found = rows.transform(documents)
+    if found.shape[0] != 1:
+        raise DataError(f"one document at a time is explained, got {found.shape[0]}")
+    return found
+
+
+def label_id(label: str | int, names: Sequence[str]) -> int:
+    """Of a label by its name or its number."""
+    if isinstance(label, str) and label in names:
+        return names.index(label)
+    if isinstance(label, int) and 0 <= label < len(names):
+        return label
+    raise ParameterError(f"the model has no label {label!r}{nearest(str(label), names)}")
+
+
+def named(
+    found: Explanation, scores: Mapping[int, float], names: Sequence[str], rows: RowMaker, document: Any
+) -> Explained:
+    """scores: of the labels that were predicted, by id. names: of all labels. document: a text, or a row."""
+    known = rows.feature_names
+    words = [known[i] if known is not None else f"feature {i}" for i in found.features]
+    place = {word: i for i, word in enumerate(words)}
+    pieces: list[tuple[str, list[int]]] = [piece for i, word in enumerate(words) for piece in ((word, [i]), (" ", []))]
+    if isinstance(document, str) and rows.vectorizer is not None:
+        pieces = cut(document, rows.vectorizer.tokens(document), place)
+    return Explained(
+        words,
+        found.attention,
+        {names[label]: added for label, added in found.contributions.items()},
+        {names[label]: score for label, score in scores.items()},
+        pieces,
+    )
