@@ -1,18 +1,23 @@
-"""Joined votes: the sum by hand, and the better of two sources is found out."""
+"""Joined votes: the sum by hand, the better of two sources is found out, and a saved one answers the same."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
-from zipfel.index import build_index
+from zipfel.errors import ModelFileError
+from zipfel.index.blend import Blend
 from zipfel.index.choice import VoteRule
 from zipfel.index.joined_votes import JoinedVotes
 
 CODES = np.eye(3, dtype=np.float32)
 Y = sp.csr_matrix(np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1]], np.float32))
+NEAREST = Blend({"points": VoteRule(1, 0.0)}, {"points": 1.0})
 
 
-def joined(**settings):
-    return JoinedVotes(build_index(CODES), Y, VoteRule(1, 0.0), **settings)
+def joined(share=1.0, blend=NEAREST):
+    votes = JoinedVotes.of({"points": CODES}, Y, seed=0)
+    votes.blend, votes.share = blend, share
+    return votes
 
 
 def score(start, stop):
@@ -38,3 +43,31 @@ def test_the_better_source_is_chosen():
     wrong = sp.csr_matrix(np.array([[0, 0, 1]] * 3, np.float32))
     votes.choose(CODES, score, wrong, shares=(0.0, 1.0), n_neighbors=(1,), sharpness=(0.0,))
     assert votes.share == 1.0
+
+
+def test_without_any_source_only_the_scores_count():
+    votes = JoinedVotes.of({}, Y, seed=0)
+    votes.choose(CODES, score, Y, shares=(1.0,))
+    assert votes.blend is None
+    assert votes.rank(CODES, score, 1).labels.ravel().tolist() == [2, 2, 2]
+
+
+def test_a_saved_one_answers_the_same_with_a_byte_a_number():
+    codes = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+    labels = sp.csr_matrix(np.eye(40, dtype=np.float32))
+    votes = JoinedVotes.of({"points": codes, "sets": codes[::-1]}, labels, seed=0)
+    rules = {"points": VoteRule(5, 1.0), "sets": VoteRule(3, 2.0)}
+    votes.blend, votes.share = Blend(rules, {"points": 0.25, "sets": 0.75}), 0.0
+    arrays, facts = votes.state()
+    assert arrays["points.vectors"].dtype == np.int8
+    again = JoinedVotes.restored(arrays, facts, labels, 8)
+    first, second = votes.rank(codes, score, 5), again.rank(codes, score, 5)
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.scores, second.scores)
+
+
+@pytest.mark.parametrize("damage", [{"share": 7}, {"blend": None}, {"indexes": {}}])
+def test_damaged_facts_are_refused(damage):
+    arrays, facts = joined(share=0.5).state()
+    with pytest.raises((KeyError, ValueError, ModelFileError)):
+        JoinedVotes.restored(arrays, {**facts, **damage}, Y, 3)

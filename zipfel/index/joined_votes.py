@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.index.base import Index
-from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
+from zipfel.index.blend import Blend, Neighbourhood
+from zipfel.index.build import build_index
+from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the model's own scores that are tried."""
 _CELLS = 8_000_000
 """Scores that are held at a time."""
-_RULE = VoteRule(NEIGHBOURS[-1], SHARPNESS[0])
-"""Until one is chosen."""
+_PACKED = "int8"
+"""How codes are kept: a byte a number, in the file and for the search."""
 
 Vectors = npt.NDArray[np.float32]
 Scores = Callable[[int, int], Vectors]
@@ -27,12 +30,23 @@ Scores = Callable[[int, int], Vectors]
 
 @dataclass
 class JoinedVotes:
-    """share * scores + (1 - share) * votes. index: of the training points' codes; Y: their labels (n, n_labels)."""
+    """share * scores + (1 - share) * votes.
 
-    index: Index
-    Y: sp.csr_matrix
-    rule: VoteRule = _RULE
-    share: float = 0.5
+    near: the training points by their codes, from one source or several. blend: how each source's neighbours vote;
+    none where only the scores count.
+    """
+
+    near: Neighbourhood
+    blend: Blend | None = None
+    share: float = 1.0
+
+    @classmethod
+    def of(cls, codes: Mapping[str, Vectors], Y: sp.csr_matrix, *, seed: int) -> JoinedVotes:
+        """codes: by source (n, dim), whose inner products say who is near; Y (n, n_labels): the points' labels."""
+        near = Neighbourhood({}, Y)
+        for source, vectors in codes.items():
+            near.indexes[source] = build_index(rounded(vectors, _PACKED), metric="inner", seed=seed)
+        return cls(near)
 
     def choose(
         self,
@@ -44,26 +58,51 @@ class JoinedVotes:
         n_neighbors: Sequence[int] = NEIGHBOURS,
         sharpness: Sequence[float] = SHARPNESS,
     ) -> float:
-        """Sets rule and share to the best on held-out codes; returns their mean of P@1, P@3 and P@5."""
-        near = self.index.search(codes, max(n_neighbors))
-        self.rule, _ = choose_votes(*near, self.Y, truth, n_neighbors=n_neighbors, sharpness=sharpness)
+        """Sets blend and share to the best on held-out codes; returns their mean of P@1, P@3 and P@5."""
+        if self.near.indexes:
+            self.blend, _ = self.near.choose(codes, truth, n_neighbors=n_neighbors, sharpness=sharpness)
         quality = [mean_precision(replace(self, share=share).rank(codes, score, 5), truth) for share in shares]
         self.share = shares[int(np.argmax(quality))]
         return max(quality)
 
     def rank(self, codes: Vectors, score: Scores, k: int) -> Ranking:
         """The k best labels of each code (n, dim)."""
-        size = max(1, min(4096, _CELLS // self.Y.shape[1]))
+        size = max(1, min(4096, _CELLS // self.near.ballots.shape[1]))
         starts = range(0, max(1, len(codes)), size)
         return Ranking.concatenate([self._rank(codes, score, at, min(at + size, len(codes)), k) for at in starts])
 
     def _rank(self, all_codes: Vectors, score: Scores, start: int, stop: int, k: int) -> Ranking:
-        codes = all_codes[start:stop]
-        if self.share == 1:
+        codes, n_labels = all_codes[start:stop], self.near.ballots.shape[1]
+        if self.share == 1 or self.blend is None:
             return Ranking.from_dense(score(start, stop), k)
-        near = self.index.search(codes, self.rule.n_neighbors)
         if self.share == 0:
-            return self.rule(*near, self.Y, k)
-        votes = self.rule(*near, self.Y, max(100, 4 * k)).to_csr(self.Y.shape[1])
+            return self.near.rank(codes, self.blend, k)
+        votes = self.near.rank(codes, self.blend, max(100, 4 * k)).to_csr(n_labels)
         joined = np.float32(self.share) * score(start, stop) + np.float32(1 - self.share) * votes
         return Ranking.from_dense(np.asarray(joined, dtype=np.float32), k)
+
+    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """Arrays and facts; the labels are the caller's to keep."""
+        found, indexes = self.near.state()
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for name, array in found.items():
+            arrays |= pack_table(name, array, _PACKED) if name.endswith(".vectors") else {name: array}
+        blend = None if self.blend is None else self.blend.facts()
+        return arrays, {"indexes": indexes, "blend": blend, "share": self.share}
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], Y: sp.csr_matrix, dim: int
+    ) -> JoinedVotes:
+        """The counterpart of `state`. dim: of the codes that will be asked for."""
+        whole = dict(arrays)
+        for name in [name for name in arrays if name.endswith(".vectors")]:
+            whole[name] = unpack_table(name, arrays, len(arrays[name]), dim)
+        near = Neighbourhood.restored(whole, facts["indexes"], Y, dim)
+        blend = None if facts["blend"] is None else Blend.from_facts(facts["blend"])
+        if blend is not None and not blend.rules.keys() <= near.indexes.keys():
+            raise KeyError("an index that the votes ask for")
+        share = float(facts["share"])
+        if not 0 <= share <= 1 or (blend is None and share < 1):
+            raise ValueError(f"share {share}")
+        return cls(near, blend, share)

@@ -45,6 +45,7 @@ from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -54,6 +55,8 @@ Floats = npt.NDArray[np.float32]
 _BOTH = ("relu", "linear")
 _STEPS, _FEW, _BLOCK = 800, 10, 4096
 """Training steps that are taken at least; points below which none is held out; rows embedded at a time."""
+_PACKED = "int8"
+"""How the points' codes are kept: a byte a number, in the file and for the search."""
 
 
 @dataclass(frozen=True)
@@ -249,14 +252,15 @@ class Dxml(Method):
     def _votes(self, train: Points, codes: Floats, seed: int) -> ClusterVotes:
         """Algorithm 1, line 5: the points that have labels, in clusters."""
         voters = np.flatnonzero(np.diff(train.Y.indptr))
+        codes = rounded(codes[voters], _PACKED)
         n_clusters = self.config.clusters or round(len(voters) / 2000)
-        return ClusterVotes(Clusters.fit(codes[voters], n_clusters, seed), train.Y[voters])
+        return ClusterVotes(Clusters.fit(codes, n_clusters, seed), train.Y[voters])
 
     def partial_fit(self, points: Points) -> None:
         """New points become neighbours without any training: each is embedded and joins its nearest cluster (3.4).
         Labels that are new can be voted for at once; they have no place in the label graph."""
         voters = np.flatnonzero(np.diff(points.Y.indptr))
-        self.votes_.add(self._codes(points.X[voters]), points.Y[voters])
+        self.votes_.add(rounded(self._codes(points.X[voters]), _PACKED), points.Y[voters])
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         return self.votes_.rank(self._codes(X), k)
@@ -269,7 +273,8 @@ class Dxml(Method):
         for number, part in enumerate(self.embeddings_):
             weights = {name: tensor.numpy() for name, tensor in part.network.state_dict().items()}
             arrays |= {f"{number}.{name}": array for name, array in {"W1": part.W1, **weights}.items()}
-        arrays |= {"centres": votes.clusters.centres, "codes": votes.clusters.vectors, **pack_csr("Y", votes.Y)}
+        arrays |= pack_table("codes", votes.clusters.vectors, _PACKED)
+        arrays |= {"centres": votes.clusters.centres, **pack_csr("Y", votes.Y)}
         rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.probes]
         sizes = [len(self.embeddings_), votes.Y.shape[0], votes.clusters.n_clusters]
         return State(arrays, {"rule": rule, "sizes": sizes, "activation": self.embeddings_[0].network.activation})
@@ -291,8 +296,6 @@ class Dxml(Method):
                 Embedding(state.array(f"{number}.W1", shape=(n_features, c.hidden)), network.eval())
             )
         width = networks * (c.dim + c.own_dim)
-        centres, codes = (
-            state.array("centres", shape=(n_clusters, width)),
-            state.array("codes", shape=(n_points, width)),
-        )
+        centres = state.array("centres", shape=(n_clusters, width))
+        codes = unpack_table("codes", state.arrays, n_points, width)
         self.votes_ = ClusterVotes(Clusters(centres, codes), unpack_csr(state, "Y", (n_points, n_labels)), rule, probes)

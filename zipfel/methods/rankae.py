@@ -15,15 +15,16 @@ Deviations; docs/methods/rankae.md has what they are worth:
   loss and the squared distance, which is least where all codes are the same. The ranking loss gives a row's gradient
   to its lowest positive and its highest negative alone; `hardest=false` takes means over pairs instead.
 - A document's words are summed, not averaged: its row has unit length already.
-- Besides the decoder the nearest training documents vote, by their codes; the share of each is chosen on held-out
-  points, then all is trained again on everything, `networks` times with different seeds.
+- Besides the decoder the nearest training documents vote, by their own codes and by those of their label sets, x_h and
+  y_h; the share of each is chosen on held-out points, then all is trained again on everything, `networks` times with
+  different seeds.
 - With many labels, L_ae is over the batch's own labels and `sampled` others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -37,9 +38,8 @@ from torch.nn.functional import normalize
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError, ParameterError
-from zipfel.index import build_index, load_index
 from zipfel.index.base import unit_rows
-from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
+from zipfel.index.choice import NEIGHBOURS, SHARPNESS
 from zipfel.index.joined_votes import SHARES, JoinedVotes, Scores
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
@@ -59,6 +59,8 @@ from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 Floats = npt.NDArray[np.float32]
 _STEPS, _FEW = 800, 10
 """Training steps that are taken at least; points below which none is held out."""
+_SOURCES = ("points", "sets")
+"""Who may vote: training points by their own codes, and by those of their label sets."""
 _KEPT = ("features", "labels", "bias")
 """Tables that prediction needs; the encoder's labels have done their work."""
 
@@ -164,7 +166,7 @@ class RankAe(Method):
         rest, held = split if valid is None else (train, valid)
         with run.timed("choices"):
             self.trained_ = [self._train(rest, run.part(0.4), 0, "rankae-choice")]
-            chosen = self.votes_ = self._choose(rest, held, run)
+            self.votes_ = self._choose(rest, held, run)
         if not c.refit:
             return
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
@@ -172,11 +174,14 @@ class RankAe(Method):
             n = c.networks or max(1, min(3, 40_000 // everything.n_points))
             parts = (run.part(1 / (n - number)) for number in range(n))
             self.trained_ = [self._train(everything, part, number) for number, part in enumerate(parts)]
-            self.votes_ = replace(self._votes(everything, run.seed), rule=chosen.rule, share=chosen.share)
+            blend, share = self.votes_.blend, self.votes_.share
+            sources = blend.rules if blend is not None and share < 1 else ()
+            self.votes_ = replace(self._votes(everything, sources, run.seed), blend=blend, share=share)
 
     def _choose(self, train: Points, held: Points, run: Run) -> JoinedVotes:
-        """How neighbours vote, and the decoder's share, by the held-out points."""
-        c, votes = self.config, self._votes(train, run.seed)
+        """Who votes and how, and the decoder's share, by the held-out points."""
+        c = self.config
+        votes = self._votes(train, () if c.readout == "decoder" else _SOURCES, run.seed)
         quality = votes.choose(
             *self._codes(held.X),
             held.Y,
@@ -184,7 +189,8 @@ class RankAe(Method):
             n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
             sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
         )
-        run.progress.message(f"decoder's share {votes.share:g}, {votes.rule}: mean P@1,3,5 {quality:.4f}")
+        chosen = "" if votes.blend is None else f", {votes.blend.facts()}"
+        run.progress.message(f"decoder's share {votes.share:g}{chosen}: mean P@1,3,5 {quality:.4f}")
         return votes
 
     def _train(self, train: Points, run: Run, number: int, name: str = "rankae") -> Trained:
@@ -210,7 +216,7 @@ class RankAe(Method):
             return self._objective(batch, rows, network)
 
         Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
-        return Trained(network.eval(), {kind: tables[kind] for kind in _KEPT})
+        return Trained(network.eval(), tables)
 
     def _network(self) -> LabelAutoencoder:
         c = self.config
@@ -231,20 +237,29 @@ class RankAe(Method):
     # -- prediction: encode, decode, vote
 
     def _codes(self, X: sp.csr_matrix) -> tuple[Floats, Scores]:
-        """(n, networks * dim), each network's x_h of unit length, side by side; and the mean of their D(x_h)."""
+        """The networks' x_h, joined; and the mean of their D(x_h)."""
         found = [part.codes(X) for part in self.trained_]
 
         def scores(start: int, stop: int) -> Floats:
             each = [part.scores(codes[start:stop]) for part, codes in zip(self.trained_, found, strict=True)]
             return np.asarray(np.mean(each, axis=0), dtype=np.float32)
 
-        return np.hstack([unit_rows(codes) for codes in found]), scores
+        return self._joined(found), scores
 
-    def _votes(self, train: Points, seed: int) -> JoinedVotes:
-        """The points that have labels become neighbours."""
+    @staticmethod
+    def _joined(codes: Sequence[Floats]) -> Floats:
+        """(n, networks * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
+        joined = np.hstack([unit_rows(part) for part in codes])
+        return np.asarray(joined / math.sqrt(len(codes)), dtype=np.float32)
+
+    def _votes(self, train: Points, sources: Iterable[str], seed: int) -> JoinedVotes:
+        """The points that have labels become neighbours, by their x_h and by their y_h."""
         voters = np.flatnonzero(np.diff(train.Y.indptr))
-        codes, _ = self._codes(train.X[voters])
-        return JoinedVotes(build_index(codes, metric="cosine", seed=seed), train.Y[voters])
+        encode = {
+            "points": lambda: [part.codes(train.X[voters]) for part in self.trained_],
+            "sets": lambda: [part.set_codes(train.Y[voters]) for part in self.trained_],
+        }
+        return JoinedVotes.of({name: self._joined(encode[name]()) for name in sources}, train.Y[voters], seed=seed)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         return self.votes_.rank(*self._codes(X), k)
@@ -263,23 +278,23 @@ class RankAe(Method):
     # -- state
 
     def state(self) -> State:
-        votes = self.votes_
-        index, facts = votes.index.state()
-        arrays = {f"index.{name}": array for name, array in index.items()}
+        arrays, facts = self.votes_.state()
+        arrays = {f"votes.{name}": array for name, array in arrays.items()}
         for number, part in enumerate(self.trained_):
-            arrays |= {f"{number}.{name}": table.numpy() for name, table in part.tables.items()}
+            arrays |= {f"{number}.{name}": part.tables[name].numpy() for name in _KEPT}
             arrays |= {f"{number}.{name}": tensor.numpy() for name, tensor in part.network.state_dict().items()}
-        rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.share]
-        sizes = [len(self.trained_), votes.Y.shape[0]]
-        return State({**arrays, **pack_csr("Y", votes.Y)}, {"rule": rule, "index": facts, "sizes": sizes})
+        Y = self.votes_.near.ballots
+        sizes = [len(self.trained_), Y.shape[0]]
+        return State({**arrays, **pack_csr("Y", Y)}, {"votes": facts, "sizes": sizes})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
+        votes = {n.removeprefix("votes."): array for n, array in state.arrays.items() if n.startswith("votes.")}
         try:
-            n_neighbors, sharpness, share = state.facts["rule"]
-            rule, share = VoteRule(int(n_neighbors), float(sharpness)), float(share)
-            (networks, n_points), facts = map(int, state.facts["sizes"]), dict(state.facts["index"])
-        except (KeyError, TypeError, ValueError) as error:
+            networks, n_points = map(int, state.facts["sizes"])
+            Y = unpack_csr(state, "Y", (n_points, n_labels))
+            self.votes_ = JoinedVotes.restored(votes, state.facts["votes"], Y, networks * c.dim)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         shapes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
         self.trained_ = []
@@ -289,8 +304,6 @@ class RankAe(Method):
                 tensor.copy_(torch.from_numpy(state.array(f"{number}.{name}", shape=tuple(tensor.shape))))
             tables = {name: Table(state.array(f"{number}.{name}", shape=shape)) for name, shape in shapes.items()}
             self.trained_.append(Trained(network, tables))
-        index = {n.removeprefix("index."): array for n, array in state.arrays.items() if n.startswith("index.")}
-        self.votes_ = JoinedVotes(load_index(index, facts), unpack_csr(state, "Y", (n_points, n_labels)), rule, share)
 
 
 def _log_odds(Y: sp.csr_matrix) -> Floats:

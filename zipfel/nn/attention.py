@@ -19,7 +19,7 @@ class DualAttention(nn.Module):
 
     def __init__(self, dim: int, reduction: int = 4, *, channel: bool = True, mean: bool = False) -> None:
         super().__init__()
-        self.mean = mean
+        self.mean, self.channel = mean, channel
         squeezed = max(1, dim // reduction)
         self.squeeze = nn.Linear(dim, squeezed) if channel else None
         self.excite = nn.Linear(squeezed, dim) if channel else None

@@ -33,8 +33,13 @@ class LabelAutoencoder(nn.Module):
 
     def features(self, words: Tensor, X: LocalRows) -> Tensor:
         """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
+        if not self.attention.channel:
+            return self._common(bag(words, X, mode="mean" if self.attention.mean else "sum"))
         vectors = words.index_select(0, X.column_of)  # words[...] would add up its gradient in any order
         pooled = self.attention(vectors, torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
+        return self._common(pooled)
+
+    def _common(self, pooled: Tensor) -> Tensor:
         code: Tensor = self.common(pooled)
         return code
 
@@ -50,7 +55,8 @@ class LabelAutoencoder(nn.Module):
 
 @dataclass(frozen=True)
 class Trained:
-    """The maps with their tables: features (n_features, C), labels (n_labels, hidden) and bias (n_labels, 1)."""
+    """The maps with their tables: features (n_features, C), labels (n_labels, hidden) and bias (n_labels, 1); just
+    trained also encoder (n_labels, hidden), which only `set_codes` needs."""
 
     network: LabelAutoencoder
     tables: Mapping[str, Table]
@@ -62,6 +68,16 @@ class Trained:
             for start in range(0, max(1, X.shape[0]), _BLOCK):
                 rows = LocalRows.from_csr(X[start : start + _BLOCK])
                 parts.append(self.network.features(words[rows.ids], rows))
+        codes: Floats = torch.cat(parts).numpy()
+        return codes
+
+    def set_codes(self, Y: sp.csr_matrix) -> Floats:
+        """y_h (n, dim) of label sets."""
+        labels, parts = self.tables["encoder"].weights, []
+        with torch.no_grad():
+            for start in range(0, max(1, Y.shape[0]), _BLOCK):
+                sets = LocalRows.from_csr(Y[start : start + _BLOCK])
+                parts.append(self.network.encode(labels[sets.ids], sets))
         codes: Floats = torch.cat(parts).numpy()
         return codes
 
