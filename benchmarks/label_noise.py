@@ -1,103 +1,98 @@
-"""Rank-AE against its BCE twin on noisy labels (the paper's Figure 3): python -m benchmarks.label_noise [--data ...]
+"""Rank-AE against its BCE twin on noisy labels (the paper's Figure 3): python -m benchmarks.label_noise [--points 3000]
 
-80 % of train gets noise, 20 % stays clean for the choices, test is clean. `missing` drops each label of a document with
-the noise rate; `both` puts a wrong label, drawn uniformly, in its place. Only the decoder ranks.
+80 % of the sample gets noise, 20 % stays clean for the choices, test is clean. `missing` drops each label of a
+document with the noise rate; `both` puts a wrong label, drawn uniformly, in its place. Only the decoder ranks.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.data import label_matrix, read
-from zipfel.features import Weighting
-from zipfel.methods import Points, make_method
-from zipfel.metrics import evaluate
+from benchmarks.small import Cells, Record, cell, drawn, measured, parser_of, rows, settings, sizes
+from zipfel.data import label_matrix
+from zipfel.methods import Points
 from zipfel.run import Run
 
 RATES = (0.0, 0.2, 0.4, 0.6)
-TWINS = {"Rank-AE (ranking loss)": {"loss": "ranking"}, "BCE-AE": {"loss": "bce"}}
-COMMON = {"readout": "decoder", "refit": "false", "n_neighbors": 20, "sharpness": 10}
+KINDS = {"missing": "missing labels", "both": "missing and invalid labels"}
+SMALL = "networks=1;refit=false;readout=decoder;word_dim=64;dim=100;hidden=128;epochs=15"
+TWINS = {
+    "Rank-AE": f"rankae[loss=ranking;{SMALL}]",
+    "Rank-AE, mean over pairs": f"rankae[loss=ranking;hardest=false;{SMALL}]",
+    "BCE-AE": f"rankae[loss=bce;{SMALL}]",
+}
+Found = Mapping[tuple[str, str], Sequence[Sequence[float]]]
+"""By kind and twin: for each rate P@1 of every seed."""
 
 
 def noisy(Y: sp.csr_matrix, rate: float, kind: str, rng: np.random.Generator) -> sp.csr_matrix:
     """Y with each label dropped with the rate, and for `both` a wrong one, drawn uniformly, in its place."""
-    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    points = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     dropped = rng.random(Y.nnz) < rate
     labels = Y.indices.astype(np.int64)
     if kind == "both":
         labels = np.where(dropped, rng.integers(Y.shape[1], size=Y.nnz), labels)
-        return label_matrix(rows, labels, Y.shape)
-    return label_matrix(rows[~dropped], labels[~dropped], Y.shape)
+        return label_matrix(points, labels, Y.shape)
+    return label_matrix(points[~dropped], labels[~dropped], Y.shape)
 
 
 def main() -> None:
-    asked = _arguments()
-    train, test = _points(asked)
-    found: dict[tuple[str, str], list[float]] = {}
-    for kind in ("missing", "both"):
-        for rate in RATES:
-            for twin, loss in TWINS.items():
-                values = [
-                    _p_at_1(train, test, kind, rate, {**COMMON, **loss, **_settings(asked)}, s)
-                    for s in range(1, asked.seeds + 1)
-                ]
-                found.setdefault((kind, twin), []).append(float(np.mean(values)))
-                print(
-                    f"{kind:8} {rate:.0%} {twin}: P@1 {100 * np.mean(values):.2f} ±{100 * np.std(values):.2f}",
-                    flush=True,
-                )
-    _draw(found, asked.out)
+    parser = parser_of(__doc__ or "", points=3000, seeds=3)
+    parser.add_argument("--data", default="debian-tags")
+    parser.add_argument("--plot", type=Path, default=Path("docs/methods/label-noise.svg"))
+    asked = parser.parse_args()
+    found = compare(asked)
+    print(f"\n| noise | loss | {' | '.join(f'{rate:.0%}' for rate in RATES)} |\n|---|---|{'---|' * len(RATES)}")
+    for (kind, twin), values in found.items():
+        print(f"| {KINDS[kind]} | {twin} | {' | '.join(cell(seeds, 1) for seeds in values)} |")
+    draw(found, asked.plot)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("..") / "shared" / "data" / "debian-tags")
-    parser.add_argument("--rows", type=int, default=0, help="take that many rows of train; 0: all")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--set", nargs="*", default=[], help="parameters of both twins, key=value")
-    parser.add_argument("--out", type=Path, default=Path("docs/methods/label-noise.svg"))
-    return parser.parse_args()
+def compare(asked: argparse.Namespace) -> dict[tuple[str, str], list[list[float]]]:
+    data, train, test = rows(asked, asked.data)
+    cells, found = Cells(asked.out / "label_noise.jsonl"), dict[tuple[str, str], list[list[float]]]()
+    for kind in KINDS:
+        for twin, method in TWINS.items():
+            for rate in RATES:
+                what = (data, kind if rate else "none", rate, method)
+                seeds = [_cell(asked, cells, what, train, test, seed) for seed in range(1, asked.seeds + 1)]
+                found.setdefault((kind, twin), []).append([record["P@1"] for record in seeds])
+                print(f"{kind} {rate:.0%} {twin}: P@1 {cell(found[kind, twin][-1])}", flush=True)
+    return found
 
 
-def _settings(asked: argparse.Namespace) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in asked.set)
+def _cell(
+    asked: argparse.Namespace, cells: Cells, what: tuple[str, str, float, str], train: Points, test: Points, seed: int
+) -> Record:
+    data, kind, rate, method = what
+    key = {"data": data, "kind": kind, "rate": rate, "method": method, "seed": seed, **sizes(asked)}
+
+    def measure() -> Mapping[str, float]:
+        rng = np.random.default_rng(seed)
+        rest, clean = drawn(train, asked.points, seed).split(0.2, rng)
+        noise = Points(rest.X, noisy(rest.Y, rate, kind, rng))
+        return measured(method, settings(asked), noise, test, Run(seed=seed, threads=asked.threads), clean)
+
+    return cells.get(key, measure)
 
 
-def _points(asked: argparse.Namespace) -> tuple[Points, Points]:
-    found = [next(path for path in sorted(asked.data.glob(f"{part}.txt*"))) for part in ("train", "test")]
-    train, test = (read(path) for path in found)
-    assert train.X is not None
-    assert test.X is not None
-    weighting = Weighting("tfidf").fit(train.X)
-    points = Points(weighting.transform(train.X), train.Y)
-    if asked.rows:
-        points = points.take(np.sort(np.random.default_rng(0).permutation(points.n_points)[: asked.rows]))
-    return points, Points(weighting.transform(test.X), test.Y)
-
-
-def _p_at_1(train: Points, test: Points, kind: str, rate: float, params: dict[str, object], seed: int) -> float:
-    rng = np.random.default_rng(seed)
-    rest, clean = train.split(0.2, rng)
-    method = make_method("rankae", params)
-    method.fit(Points(rest.X, noisy(rest.Y, rate, kind, rng)), clean, Run(seed=seed))
-    return float(evaluate(method.predict(test.X, 1), test.Y, ks=(1,))["P@1"])
-
-
-def _draw(found: dict[tuple[str, str], list[float]], out: Path) -> None:
+def draw(found: Found, out: Path) -> None:
     figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9, 3.6), layout="constrained")
-    for axes, kind in zip(figure.subplots(1, 2, sharey=True), ("missing", "both"), strict=True):
-        for twin, style in zip(TWINS, ("o-", "s--"), strict=True):
-            axes.plot([100 * rate for rate in RATES], [100 * value for value in found[kind, twin]], style, label=twin)
-        axes.set_title("missing labels" if kind == "missing" else "missing and invalid labels")
+    for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
+        for twin, style in zip(TWINS, ("o-", "^:", "s--"), strict=True):
+            means, spreads = zip(*((np.mean(v), np.std(v)) for v in found[kind, twin]), strict=True)
+            axes.errorbar([100 * rate for rate in RATES], means, spreads, fmt=style, capsize=3, label=twin)
+        axes.set_title(KINDS[kind])
         axes.set_xlabel("noise (%)")
         axes.set_ylabel("P@1 on clean test (%)")
     axes.legend()
-    figure.savefig(out)
+    figure.savefig(out, metadata={"Date": None})
 
 
 if __name__ == "__main__":

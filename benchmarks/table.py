@@ -1,23 +1,24 @@
 """Average ranks over data sets (Rank-AE's last row of Table 2): python -m benchmarks.table [--methods mnn dxml ...]
 
 Every registered method on every data set, by P@1, P@3 and P@5; a method's rank score is its mean place among them.
+Finished cells are kept in table.jsonl under --out, so that the table can be run in pieces, `--methods` and `--data` at
+a time; `--finished` runs nothing and shows all that is there. The cheap methods come first.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from zipfel.bench.runner import Bench, machine
-from zipfel.bench.sources import find_sources
-from zipfel.bench.systems import our_methods
-from zipfel.bench.table import Column, Summary, summarise
+import numpy as np
+
+from benchmarks.small import KS, Record, cell, compare, finished, parser_of
+from zipfel.bench.runner import machine
 from zipfel.methods import method_names
 
 DATA = ("bibtex", "delicious", "debian-tags", "debian-deps", "eurlex57k")
-COLUMNS = tuple(Column(f"P@{k}", f"P@{k}") for k in (1, 3, 5))
+CHEAP = ("popular", "centroid", "knn", "ova")
+"""Run before the others, which are trained."""
+FILE = "table.jsonl"
 
 
 def mean_places(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
@@ -31,34 +32,41 @@ def mean_places(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {system: sum(found) / len(found) for system, found in places.items()}
 
 
-def show(found: Mapping[str, Sequence[Summary]]) -> None:
-    systems = list(dict.fromkeys(summary.system for summaries in found.values() for summary in summaries))
-    values, lines = {}, []
-    for data, summaries in found.items():
-        by_system = {summary.system: summary for summary in summaries}
-        for column in COLUMNS:
-            values[f"{data} {column.title}"] = {name: s.mean(column) for name, s in by_system.items()}
-            cells = [by_system[name].cell(column) if name in by_system else "-" for name in systems]
-            lines.append(f"| {data} | {column.title} | {' | '.join(cells)} |")
+def lines(found: Mapping[str, Mapping[str, Sequence[Record]]]) -> list[str]:
+    """The table in Markdown: a row for each data set and metric, then the places over the data sets that all have."""
+    methods = sorted({name for cells in found.values() for name in cells}, key=_order)
+    shown = [f"| data | metric | {' | '.join(methods)} |", f"|---|---|{'---|' * len(methods)}"]
+    values = {}
+    for data, cells in found.items():
+        for metric in (f"P@{k}" for k in KS):
+            means = {name: float(np.mean([r[metric] for r in cells[name]])) for name in cells}
+            texts = [cell(r[metric] for r in cells[name]) if name in cells else "-" for name in methods]
+            best = max(means.values())
+            texts = [f"**{t}**" if means.get(name) == best else t for name, t in zip(methods, texts, strict=True)]
+            shown.append(f"| {data} | {metric} | {' | '.join(texts)} |")
+            if len(cells) == len(methods):
+                values[f"{data} {metric}"] = means
     places = mean_places(values)
-    print("{cpu}, {cores} cores, {memory_gb} GB, Python {python}\n".format(**machine()))
-    print(f"| data | metric | {' | '.join(systems)} |\n|---|---|{'---|' * len(systems)}")
-    print("\n".join(lines))
-    print(f"| | mean place | {' | '.join(f'{places[name]:.2f}' for name in systems)} |")
+    complete = [data for data, cells in found.items() if len(cells) == len(methods)]
+    ends = [f"{places[name]:.2f}" if places else "-" for name in methods]
+    return [*shown, f"| {', '.join(complete)} | mean place | {' | '.join(ends)} |"]
+
+
+def _order(method: str) -> tuple[bool, int]:
+    known = method_names()
+    return method not in CHEAP, known.index(method) if method in known else len(known)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=Path, default=Path("..") / "shared" / "data", help="where the data sets are")
+    parser = parser_of(__doc__ or "", points=0, seeds=1)
+    parser.set_defaults(test_points=0)
     parser.add_argument("--data", nargs="+", default=list(DATA))
-    parser.add_argument("--methods", nargs="+", default=method_names())
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--out", type=Path, default=Path("bench-out"))
+    parser.add_argument("--methods", nargs="+", default=sorted(method_names(), key=_order))
+    parser.add_argument("--finished", action="store_true", help="run nothing; show every cell that was ever finished")
     asked = parser.parse_args()
-    folders = [str(asked.shared / name) if (asked.shared / name).is_dir() else name for name in asked.data]
-    bench = Bench(asked.out, asked.threads, range(1, asked.seeds + 1))
-    show(summarise(bench.run(find_sources(folders), our_methods(asked.methods))))
+    found = finished(asked.out / FILE) if asked.finished else compare(asked, {m: m for m in asked.methods}, FILE)
+    print("\n{cpu}, {cores} cores, {memory_gb} GB, Python {python}\n".format(**machine()))
+    print("\n".join(lines(found)))
 
 
 if __name__ == "__main__":
