@@ -16,6 +16,7 @@ from zipfel.metrics import evaluate
 from zipfel.run import Run
 
 QUICK = {"dim": 32, "epochs": 10, "batch": 16, "n_sampled": 3, "n_hard": 2, "networks": 1}
+PAPER = {"votes": False, "sparse": False}
 
 
 def _fitted(run: Run | None = None, **params: object) -> LightDXML:
@@ -44,9 +45,19 @@ def test_table_v_is_in_the_presets() -> None:
     assert isinstance(config, LightDXMLConfig)
     found = (config.beta, config.shortlist, config.lr, config.epochs, config.label_epochs, config.relabel_every)
     assert found == (0.60, 600, 0.009, 21, 8, 6)
+    assert (config.votes, config.sparse) == (False, False)
 
 
-@pytest.mark.parametrize("params", [{}, {"relu": True}, {"tokens": "random", "label_epochs": 0}, {"correction": 1.0}])
+def test_whoever_sets_beta_gets_the_papers_fusion() -> None:
+    assert sized(LightDXMLConfig(), known().train).votes
+    chosen = sized(LightDXMLConfig(beta=0.5), known().train)
+    assert (chosen.votes, chosen.sparse) == (False, False)
+    assert _fitted(**PAPER).opinions_ is None
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"relu": True}, {"tokens": "random", "label_epochs": 0}, {"correction": 1.0}, PAPER]
+)
 def test_every_variant_learns_the_known_answer(params: dict[str, object]) -> None:
     assert _p1(_fitted(**params)) >= 0.9
 
@@ -76,7 +87,7 @@ def test_labels_never_seen_are_pruned_and_never_ranked() -> None:
 
 def test_timings_by_module_and_facts_are_kept() -> None:
     run = Run(seed=1)
-    facts = _fitted(run).state().facts["networks"][0]
+    facts = _fitted(run, **PAPER).state().facts["networks"][0]
     assert {"tokens", "labels", "shortlist", "classifier", "index", "beta"} <= set(run.timings)
     assert 0 < facts["training"]["spread"] <= 1
     assert set(facts["training"]["lost_by_rounding"]) == {"P@1", "P@3", "P@5"}

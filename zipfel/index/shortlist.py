@@ -65,10 +65,17 @@ class ShortlistScorer:
         return np.hstack([found, np.broadcast_to(self.head, (len(found), len(self.head)))])
 
     def score(self, points: Array, places: Ids | None) -> Scored:
-        asked, units = with_constant(torch.from_numpy(points)), unit_rows(points - self.mean)
-        if places is None:
-            return Scored(None, (asked @ torch.from_numpy(self.classifiers).T).numpy(), units @ self.units.T)
-        return Scored(places, _pairs(asked.numpy(), self.classifiers, places), _pairs(units, self.units, places))
+        units = unit_rows(points - self.mean)
+        cosines = units @ self.units.T if places is None else _pairs(units, self.units, places)
+        return Scored(places, self.logits(points, places), cosines)
+
+    def logits(self, points: Array, places: Ids | None) -> Array:
+        """(n, c): the classifiers' alone; -inf where there is no candidate."""
+        asked = with_constant(torch.from_numpy(points))
+        if places is not None:
+            return _pairs(asked.numpy(), self.classifiers, places)
+        found: Array = (asked @ torch.from_numpy(self.classifiers).T).numpy()
+        return found
 
     def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         arrays = {

@@ -21,6 +21,8 @@ Where we deviate (effects in docs/methods/lightdxml.md):
 - The `n_head` most frequent labels are in every shortlist: their centroids lie amid everything and near to nothing.
 - `networks` of them, which differ in their draws only, are averaged (sized: where that is cheap).
 - Dropout on tokens and in the residual block; a classifier's last weight is its bias, at first the log-odds.
+- Up to 200,000 points, step 6 also hears the votes of the nearest training points and sparse classifiers, joined by
+  learnt weights in place of beta (`lightdxml_opinions`). `votes=false sparse=false` is the paper's fusion.
 """
 
 from __future__ import annotations
@@ -35,12 +37,15 @@ from zipfel.index.shortlist import Ids, Scored, fused, ranked
 from zipfel.methods.base import Method, Points, State
 from zipfel.methods.lightdxml_config import PRESETS, LightDXMLConfig, sized
 from zipfel.methods.lightdxml_network import Network
+from zipfel.methods.lightdxml_opinions import Opinions
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.training.holdout import held_out_rows
 
 _BLOCK = 512
+_WORTHWHILE = 0.04
+"""Share of the points held out above which the sparse classifiers are learnt anew with them."""
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 
 
@@ -51,6 +56,8 @@ class LightDXML(Method):
     Config = LightDXMLConfig
     config: LightDXMLConfig
     presets = PRESETS
+    opinions_: Opinions | None = None
+    beta_: float = 1.0
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         self.settings_ = settings = sized(self.config, train)
@@ -62,8 +69,22 @@ class LightDXML(Method):
             seed = run.seed if i == 0 else int(run.rng(5, i).integers(2**31))
             mine = replace(run.part(1 / (n_networks - i)), seed=seed)
             self.networks_.append(Network(settings).fit(train, valid, mine, f"{self.name}-{i}"))
-        with run.timed("beta"):
-            self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
+        if settings.votes or settings.sparse:
+            with run.timed("opinions"):
+                self.opinions_ = self._ask_further(train, valid, run)
+        else:
+            with run.timed("beta"):
+                self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
+
+    def _ask_further(self, train: Points, valid: Points, run: Run) -> Opinions:
+        """The blend is learnt by parts that know `train` alone; what is cheap then gets to know all points."""
+        opinions = Opinions(self.settings_, self.networks_).fit(train, run).learn(valid)
+        everything = train.joined(valid)
+        if valid.n_points > _WORTHWHILE * everything.n_points:
+            return opinions.fit(everything, run)
+        if self.settings_.votes:
+            opinions.remember(everything, run)
+        return opinions
 
     def _choose_beta(self, valid: Points) -> float:
         """The beta with the best P@1 + P@3 + P@5 on validation; ties go to the classifiers."""
@@ -77,6 +98,8 @@ class LightDXML(Method):
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         """Step 6, in blocks of rows."""
+        if self.opinions_ is not None:
+            return self.opinions_.rank(X, k)
         blocks = [X[i : i + _BLOCK] for i in range(0, max(1, X.shape[0]), _BLOCK)]
         return Ranking.concatenate([self._ranked(*self._scores(block), self.beta_, k) for block in blocks])
 
@@ -93,10 +116,12 @@ class LightDXML(Method):
     def state(self) -> State:
         states = [network.state() for network in self.networks_]
         arrays = {f"{i}.{name}": array for i, s in enumerate(states) for name, array in s.arrays.items()}
-        return State(
-            arrays,
-            {"settings": self.settings_.to_dict(), "beta": self.beta_, "networks": [dict(s.facts) for s in states]},
-        )
+        facts = {"settings": self.settings_.to_dict(), "beta": self.beta_, "networks": [dict(s.facts) for s in states]}
+        if self.opinions_ is not None:
+            further = self.opinions_.state()
+            arrays |= further.arrays
+            facts["opinions"] = dict(further.facts)
+        return State(arrays, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.settings_ = type(self.config).from_dict(state.facts["settings"])
@@ -108,6 +133,9 @@ class LightDXML(Method):
         labels = [network.scorer.labels for network in self.networks_]
         if not labels or any(not np.array_equal(labels[0], other) for other in labels[1:]):
             raise ModelFileError("the networks of the model do not know the same labels")
+        if self.settings_.votes or self.settings_.sparse:
+            further = State(state.arrays, state.facts["opinions"])
+            self.opinions_ = Opinions(self.settings_, self.networks_).restore(further, n_features, n_labels)
 
 
 def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:

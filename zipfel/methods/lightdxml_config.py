@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from zipfel import config as declared
-from zipfel.config import param
+from zipfel.config import param, part
 from zipfel.methods.base import Points
 from zipfel.nn.quantize import PRECISIONS
+from zipfel.ranker import RankerConfig
+
+_FURTHER_BELOW = 200_000
+"""Points up to which votes and sparse classifiers are asked by default."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,16 @@ class LightDXMLConfig(declared.Config):
     keep: float | None = param(None, "share of a point's tokens kept in training", low=0.01, high=1)
     dropout: float | None = param(None, "dropout in the residual block", low=0, high=0.95)
     beta: float | None = param(
-        None, "weight of the classifier; None: chosen on validation", symbol="beta", low=0, high=1
+        None, "weight of the classifier in the paper's fusion; None: chosen on validation", symbol="beta", low=0, high=1
+    )
+    votes: bool | None = param(None, "the nearest training points vote, beyond the paper; None: see `sized`")
+    sparse: bool | None = param(None, "sparse classifiers are asked too, beyond the paper; None: see `sized`")
+    neighbors: int = param(80, "training points that vote", low=1)
+    candidates: int = param(100, "labels of a point that votes and sparse classifiers are asked about", low=1)
+    tail: float | None = param(
+        None,
+        "bonus of rare labels beside votes and sparse classifiers; None: what costs at most 0.1 points of P",
+        low=0,
     )
     relu: bool = param(False, "a space without negative numbers, as in the paper")
     tokens: str = param("corpus", "first token embeddings", choices=("random", "corpus", "file"))
@@ -43,15 +56,21 @@ class LightDXMLConfig(declared.Config):
     precision: str = param("int8", "how the tables are saved", choices=PRECISIONS)
     patience: int | None = param(None, "epochs without a better validation P@1 after which training stops", low=1)
     valid_share: float = param(0.05, "share of train held out where no validation data are given", low=0.01, high=0.5)
+    ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config; of the sparse classifiers
 
 
 def _table_v(beta: float, k: int, lr: float, epochs: int, label_epochs: int, every: int) -> dict[str, Any]:
     names = ("beta", "shortlist", "lr", "epochs", "label_epochs", "relabel_every")
-    return dict(zip(names, (beta, k, lr, epochs, label_epochs, every), strict=True))
+    found = dict(zip(names, (beta, k, lr, epochs, label_epochs, every), strict=True))
+    return {**found, "votes": False, "sparse": False}
 
 
 def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
-    """The config with every None filled by the size of the data; beta stays for validation to choose."""
+    """The config with every None filled by the size of the data; beta stays for validation to choose.
+
+    Who sets beta wants the paper's fusion; and where train is large, the points and the sparse classifiers would take
+    more room than all the rest.
+    """
     n_seen = len(np.unique(train.Y.indices))
     few = n_seen < 3000  # all are candidates of every batch
     batch = 128 if train.n_points < 8000 else 256 if few else 512
@@ -67,6 +86,8 @@ def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
         "start": 2.0 if few else 4.0,
         "keep": 0.7 if few else 0.75,
         "dropout": 0.5 if few else 0.25,
+        "votes": config.beta is None and train.n_points <= _FURTHER_BELOW,
+        "sparse": config.beta is None and train.n_points <= _FURTHER_BELOW,
     }
     return config.replace(**{name: value for name, value in chosen.items() if getattr(config, name) is None})
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zipfel.index import build_index
-from zipfel.index.shortlist import Ids, Scored, ShortlistScorer, fused, ranked
+from zipfel.index.shortlist import Ids, Scored, ShortlistScorer, ranked
 from zipfel.losses.bce import candidate_bce
 from zipfel.methods.base import Points, State
 from zipfel.methods.lightdxml_config import LightDXMLConfig
@@ -166,9 +166,12 @@ class Network:
         return self.scorer.score(self.encode(X), places)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        """The classifiers of this network alone."""
-        scored = self.score(X, self.shortlist(X))
-        return ranked(self.scorer.labels, scored.places, fused(scored, 1.0), k)
+        return self.best(self.encode(X), k)
+
+    def best(self, hidden: Array, k: int) -> Ranking:
+        """The k labels with the largest logits: the classifiers of this network alone."""
+        places = self.scorer.shortlist(hidden, self.width)
+        return ranked(self.scorer.labels, places, self.scorer.logits(hidden, places), k)
 
     def state(self) -> State:
         precision = self.settings.precision

@@ -54,10 +54,18 @@ def corpus_tokens(X: sp.csr_matrix, dim: int, rng: np.random.Generator, *, dampi
     width = min(dim, *X.shape)
     for _ in range(2):
         basis = np.asarray(X.T @ np.asarray(X @ basis))[:, :width]
-        basis = np.linalg.qr(basis)[0].astype(np.float32)  # (D, width)
+        basis = _orthonormal(basis)  # (D, width)
     points = np.asarray(X @ basis)  # (n, width)
     squares, turn = np.linalg.eigh(points.T @ points)
     scale = np.maximum(squares, 1e-6 * max(float(squares[-1]), 1e-12)) ** (-damping / 2)
     spread = np.linalg.qr(rng.standard_normal((dim, dim)))[0][:width]  # (width, dim)
     table: Vectors = (basis @ (turn * scale) @ spread).astype(np.float32)
     return np.ascontiguousarray(table)
+
+
+def _orthonormal(columns: Vectors) -> Vectors:
+    """The same span, by the eigenvectors of the columns' products: a tenth of the time of a QR, and near enough."""
+    squares, turn = np.linalg.eigh((columns.T @ columns).astype(np.float64))
+    squares = np.maximum(squares, max(1e-9 * float(squares[-1]), 1e-30))
+    found: Vectors = columns @ (turn / np.sqrt(squares)).astype(np.float32)
+    return found
