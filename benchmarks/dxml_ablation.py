@@ -1,4 +1,4 @@
-"""DXML's parts against each other: python -m benchmarks.dxml_ablation [--data delicious debian-deps] [--points 4000]
+"""DXML's parts against each other: python -m benchmarks.dxml_ablation [--data delicious debian-deps] [--points 3000]
 
 Figure 2's question (ReLU or linear), where label vectors come from, and the paper's own loss. One network is trained,
 on the points of the sample that are not held out for the choices. Variants with the same seed share their walks.
@@ -19,8 +19,8 @@ VARIANTS = {
     "ReLU, DeepWalk alone": f"dxml[activation=relu;own_dim=0;{SHORT}]",
     "ReLU, PPMI-SVD alone": f"dxml[activation=relu;vectors=ppmi;own_dim=0;{SHORT}]",
     "ReLU, random alone": f"dxml[activation=relu;vectors=random;own_dim=0;{SHORT}]",
-    "the paper's: ReLU, DeepWalk alone, plain edges, smooth L1": "dxml:paper[activation=relu;refit=false]",
-    "the paper's, linear": "dxml:paper[activation=linear;refit=false]",
+    "the paper's loss and targets: ReLU, DeepWalk alone": "dxml:paper[activation=relu;edges=counts;refit=false]",
+    "the paper's loss and targets, linear": "dxml:paper[activation=linear;edges=counts;refit=false]",
 }
 
 
@@ -39,7 +39,7 @@ def remembered(embed: Callable[..., Any]) -> Callable[..., Any]:
 
 def main() -> None:
     dxml.deepwalk = remembered(dxml.deepwalk)  # type: ignore[attr-defined]
-    asked = arguments(__doc__ or "", ["delicious", "debian-deps"], points=4000)
+    asked = arguments(__doc__ or "", ["delicious", "debian-deps"], points=3000)
     show(compare(asked, VARIANTS, "dxml_ablation.jsonl"))
 
 

@@ -72,7 +72,7 @@ class RankAeConfig(declared.Config):
     word_dim: int = param(200, "channels of a word vector; the paper has 100", symbol="C", low=1)
     dim: int = param(300, "numbers in a code; the paper has 100, or 200 for many labels", symbol="h", low=1)
     hidden: int = param(256, "width of the inner layers of encoder and decoder", low=1)
-    networks: int | None = param(None, "networks; the paper has one; none: 3, or 40,000 points in all", low=1, high=16)
+    networks: int | None = param(None, "networks; the paper has one; none: 2, or 40,000 points in all", low=1, high=16)
     attention: str = param("dual", "spatial: without the channels' part (Figure 4)", choices=("dual", "spatial"))
     reduction: int = param(4, "how much narrower the channels' attention is, as in the paper", symbol="r", low=1)
     pooling: str = param("sum", "of a document's words; the paper's is mean", choices=("sum", "mean"))
@@ -82,7 +82,7 @@ class RankAeConfig(declared.Config):
     bounded: bool = param(True, "scores of the ranking loss go through a sigmoid, as in the paper")
     margin: float = param(0.1, "between a positive's score and a negative's", symbol="m", low=0)
     common: str = param("infonce", "L_h; the paper's is mse", choices=("infonce", "mse"))
-    temperature: float = param(0.1, "of InfoNCE", low=1e-3)
+    temperature: float = param(0.05, "of InfoNCE", low=1e-3)
     balance: float = param(0.1, "weight of L_ae against L_h", symbol="lambda", low=0)
     decode_features: float = param(1.0, "weight of decoding documents' codes, within L_ae; the paper has none", low=0)
     sampled: int = param(1000, "labels drawn for a batch where there are more than `all_below`", low=1)
@@ -171,7 +171,7 @@ class RankAe(Method):
             return
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
         with run.timed("training"):
-            n = c.networks or max(1, min(3, 40_000 // everything.n_points))
+            n = c.networks or max(1, min(2, 40_000 // everything.n_points))
             parts = (run.part(1 / (n - number)) for number in range(n))
             self.trained_ = [self._train(everything, part, number) for number, part in enumerate(parts)]
             blend, share = self.votes_.blend, self.votes_.share
