@@ -37,7 +37,7 @@ def plain():
     ids=["ranking", "spatial", "sampled"],
 )
 def test_every_variant_learns(params):
-    assert p_at_1(fitted(**{"lr": 0.02, **params})) >= 0.8
+    assert p_at_1(fitted(**{"lr": 0.04, **params})) >= 0.8
 
 
 def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes(plain):

@@ -12,8 +12,9 @@ Deviations; docs/methods/rankae.md has what they are worth:
 - The decoder also learns from the documents' codes (`decode_features`): the paper trains it on label codes alone, and
   a regressed code is not a label code.
 - The default L_ae is binary cross-entropy, the default L_h is InfoNCE over the batch; `preset="paper"` has the ranking
-  loss and the squared distance, which is least where all codes are the same. The ranking loss gives a row's gradient
-  to its lowest positive and its highest negative alone; `hardest=false` takes means over pairs instead.
+  loss and the squared distance, which is least where all codes are the same. The ranking loss sets all negatives
+  against the lowest positive and all positives against the highest negative, so that those two labels take most of a
+  row's gradient; `hardest=false` takes means over pairs instead.
 - A document's words are summed, not averaged: its row has unit length already.
 - Besides the decoder the nearest training documents vote, by their own codes and by those of their label sets, x_h and
   y_h; the share of each is chosen on held-out points, then all is trained again on everything, `networks` times with
@@ -47,7 +48,7 @@ from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.explanation import Explanation
 from zipfel.nn.attention import DualAttention
-from zipfel.nn.autoencoder import LabelAutoencoder, Trained
+from zipfel.nn.autoencoder import LabelAutoencoder, Trained, log_odds
 from zipfel.nn.bag import LocalRows
 from zipfel.nn.contributions import contributions
 from zipfel.nn.table import Table
@@ -61,8 +62,6 @@ _STEPS, _FEW = 800, 10
 """Training steps that are taken at least; points below which none is held out."""
 _SOURCES = ("points", "sets")
 """Who may vote: training points by their own codes, and by those of their label sets."""
-_KEPT = ("features", "labels", "bias")
-"""Tables that prediction needs; the encoder's labels have done their work."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,7 @@ class RankAe(Method):
             "features": Table(self._start_of_words(train.n_features, run, number)),
             "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32, number)),
             "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33, number)),
-            "bias": Table(_log_odds(train.Y) if c.loss == "bce" else np.zeros((train.n_labels, 1), np.float32)),
+            "bias": Table(log_odds(train.Y) if c.loss == "bce" else np.zeros((train.n_labels, 1), np.float32)),
         }
         sampler = CandidateSampler(train.Y, n_sampled=c.sampled, power=0.5, all_below=c.all_below)
         batches = Batches(
@@ -281,8 +280,7 @@ class RankAe(Method):
         arrays, facts = self.votes_.state()
         arrays = {f"votes.{name}": array for name, array in arrays.items()}
         for number, part in enumerate(self.trained_):
-            arrays |= {f"{number}.{name}": part.tables[name].numpy() for name in _KEPT}
-            arrays |= {f"{number}.{name}": tensor.numpy() for name, tensor in part.network.state_dict().items()}
+            arrays |= {f"{number}.{name}": array for name, array in part.arrays().items()}
         Y = self.votes_.near.ballots
         sizes = [len(self.trained_), Y.shape[0]]
         return State({**arrays, **pack_csr("Y", Y)}, {"votes": facts, "sizes": sizes})
@@ -296,18 +294,10 @@ class RankAe(Method):
             self.votes_ = JoinedVotes.restored(votes, state.facts["votes"], Y, networks * c.dim)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        shapes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
+        sizes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
         self.trained_ = []
         for number in range(networks):
-            network = self._network().eval()
-            for name, tensor in network.state_dict().items():
-                tensor.copy_(torch.from_numpy(state.array(f"{number}.{name}", shape=tuple(tensor.shape))))
-            tables = {name: Table(state.array(f"{number}.{name}", shape=shape)) for name, shape in shapes.items()}
-            self.trained_.append(Trained(network, tables))
-
-
-def _log_odds(Y: sp.csr_matrix) -> Floats:
-    """(n_labels, 1) log odds of each label in train: where a decoder that knows nothing else should start."""
-    share = np.bincount(Y.indices, minlength=Y.shape[1]) / max(1, Y.shape[0])
-    share = np.clip(share, 1e-4, 1 - 1e-4)
-    return np.asarray(np.log(share / (1 - share))[:, None], dtype=np.float32)
+            network = self._network()
+            shapes = sizes | {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+            arrays = {name: state.array(f"{number}.{name}", shape=shape) for name, shape in shapes.items()}
+            self.trained_.append(Trained.restored(network, arrays))

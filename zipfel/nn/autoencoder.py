@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from zipfel.nn.table import Table
 Floats = npt.NDArray[np.float32]
 _BLOCK = 1024
 """Rows encoded at a time: attention holds every word of each."""
+_KEPT = ("features", "labels", "bias")
+"""Tables that prediction needs."""
 
 
 class LabelAutoencoder(nn.Module):
@@ -60,6 +63,18 @@ class Trained:
 
     network: LabelAutoencoder
     tables: Mapping[str, Table]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What prediction needs, by name: the encoder's labels have done their work."""
+        weights = {name: tensor.numpy() for name, tensor in self.network.state_dict().items()}
+        return {**{name: self.tables[name].numpy() for name in _KEPT}, **weights}
+
+    @classmethod
+    def restored(cls, network: LabelAutoencoder, arrays: Mapping[str, npt.NDArray[Any]]) -> Trained:
+        """The counterpart of `arrays`, whose shapes are the caller's to check."""
+        for name, tensor in network.state_dict().items():
+            tensor.copy_(torch.from_numpy(arrays[name]))
+        return cls(network.eval(), {name: Table(arrays[name]) for name in _KEPT})
 
     def codes(self, X: sp.csr_matrix) -> Floats:
         """x_h (n, dim)."""
@@ -110,3 +125,10 @@ def _distinct(X: sp.csr_matrix) -> sp.csr_matrix:
     X = X.copy()
     X.sum_duplicates()
     return X
+
+
+def log_odds(Y: sp.csr_matrix) -> Floats:
+    """(n_labels, 1) log odds of each label in train: where a decoder that knows nothing else should start."""
+    share = np.bincount(Y.indices, minlength=Y.shape[1]) / max(1, Y.shape[0])
+    share = np.clip(share, 1e-4, 1 - 1e-4)
+    return np.asarray(np.log(share / (1 - share))[:, None], dtype=np.float32)
