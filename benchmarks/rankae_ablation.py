@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from benchmarks.small import arguments, compare, show
 
-SMALL = "networks=1;refit=false;readout=decoder;word_dim=64;dim=100;hidden=128;epochs=15"
+SMALL = "networks=1;refit=false;readout=decoder;word_dim=64;dim=100;hidden=128;epochs=30"
 VARIANTS = {
     "Rank-AE: ranking loss, dual attention": f"rankae[loss=ranking;{SMALL}]",
     "no channel attention": f"rankae[loss=ranking;attention=spatial;{SMALL}]",
