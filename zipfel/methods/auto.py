@@ -1,13 +1,14 @@
-"""auto: neighbours in a learnt space make the shortlist, sparse classifiers judge it, a small model joins them.
+"""auto: neighbours make the shortlist, sparse classifiers judge it, a small model joins the two.
 
-    x: feature values to the power `damping`, rows of unit length                  `ranker.damped`
-    f(x), g(y): codes of a document and of a label set in one cosine space          `ranker.matcher`
-    N(x): the m training points with the largest (cos(f(x), f(x_i)) + cos(f(x), g(y_i))) / 2     `ranker.memory`
-    v_s(l) = sum_{i in N(x)} w_si y_il: votes, by features, by label sets, by the crowd
+    x: feature values to the power `damping`, rows of unit length                        `ranker.damped`
+    N(x): the m training points with the largest cosine with x                           `ranker.words`
+    f(x), g(y): codes of a document and of a label set in one cosine space               `ranker.matcher`
+    M(x): the m training points with the largest (cos(f(x), f(x_i)) + cos(f(x), g(y_i))) / 2     `ranker.memory`
+    v_s(l) = sum_{i in N(x) or M(x)} w_si y_il: votes, each kind s of them with its own weights
     C(x): the labels with most votes, the shortlist
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
-           that shortlisted it wrongly                                              `ranker.sparse`
-    score(l) = a . [m-(l), m+(l), log v_s(l), log N_l] + t log(1/p_l)                       `ranker.blend`
+           whose words' neighbours voted for it wrongly                                  `ranker.sparse`
+    score(l) = a . [m-(l), m+(l), log v_s(l), cos(f(x), l), log N_l] + t log(1/p_l)      `ranker.blend`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
 see everything. docs/methods/auto.md has what each part adds.
@@ -27,18 +28,21 @@ import scipy.sparse as sp
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.errors import ModelFileError
+from zipfel.methods.auto_parts import Fitting, Found, join_votes, part_of, under
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity, evaluate
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, damped, with_strangers
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.ranker import RankerConfig, SparseRanker, damped, memory, words
+from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
-from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
-from zipfel.ranker.memory import VOTES, Memory
+from zipfel.ranker.matcher import Encoder, MatcherConfig
+from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
 Array = npt.NDArray[Any]
-TAILS = (0.0, 0.03, 0.06, 0.1)
+TAILS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2)
 _FAINT = 1e-3
 """Votes below this count as none: log(v + 0.001)."""
 _BLOCK = 2048
@@ -49,25 +53,22 @@ _FEW = 20
 
 @dataclass(frozen=True)
 class AutoConfig(declared.Config):
-    neighbors: int = param(100, "training points that vote", symbol="m", low=1)
+    neighbors: int = param(100, "training points that vote, of each kind", symbol="m", low=1)
     strangers: int = param(10, "random labels of a document that classifiers learn from besides", low=0)
-    damping: float = param(
-        0.6, "power of the feature values, of which rows are scaled to unit length; 1: none", low=0.1, high=2
+    damping: float | None = param(
+        None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
     )
     shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")
-    likeness: bool = param(True, "the cosine of the document's code with the label's vector counts")
+    codes: bool = param(True, "an encoder is trained; its neighbours vote too, and its likeness counts")
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     prior: bool = param(True, "the label's frequency counts")
     tail: float | None = param(
-        None, "t, bonus of rare labels; none: the most that costs 0.1 points of P@1", symbol="t", low=0
+        None, "t, bonus of rare labels; none: the most that costs 0.1 points of P@1 and P@5", symbol="t", low=0
     )
     valid_share: float = param(
         0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
-    )
-    refit: bool | None = param(
-        None, "train the encoder again on all; none: below 20,000 points, else a short further training"
     )
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config
@@ -80,99 +81,109 @@ class Auto(Method):
     title: ClassVar[str] = "neighbours' votes and sparse classifiers, joined by a blend learnt on held-out points"
     Config = AutoConfig
     config: AutoConfig
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {"matcher.epochs": 4, "matcher.encoders": 1, "matcher.dim": 128, "refit": False},
-    }
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {"codes": False}}
 
     # -- training
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        everything, held = self._with_held_out(train, valid, run)
+        with run.timed("setting"):
+            self.setting_ = self._settled(everything, held, run)
+        points = Points(damped(everything.X, self.setting_.damping), everything.Y)
+        with run.timed("neighbours"):
+            self.words_ = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
+            near = self.words_.search_own(points.X, self.config.neighbors)
+        seen = np.ones(points.n_points, dtype=bool)
+        seen[held] = points.n_points < _FEW
+        start = time.monotonic()
+        fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45))
+        self._fit_parts(fitting, seen)
+        with run.timed("blend"):
+            ids, cosines = fitting.near_among(seen)
+            self._learn_blend(points.take(held), (ids[held], cosines[held]))
+        if run.time_left() > time.monotonic() - start and not seen.all():
+            fitting.run = run
+            self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
+
+    def _with_held_out(self, train: Points, valid: Points | None, run: Run) -> tuple[Points, Array]:
+        """All points, and which rows of them the blend is learnt on."""
+        n = train.n_points
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
-        rest, held = (train, valid) if valid is not None else self._held_out(train, run)
-        everything = train if valid is None else train.joined(valid)
-        rest, held, everything = (Points(damped(p.X, self.config.damping), p.Y) for p in (rest, held, everything))
-        start = time.monotonic()
-        matcher = self._fit_parts(rest, run if run.time_budget is None else run.part(0.45))
-        with run.timed("blend"):
-            self._learn_blend(held)
-        if train.n_points >= _FEW and run.time_left() > time.monotonic() - start:
-            self._fit_parts(everything, run, matcher)
+            return train.joined(valid), np.arange(n, n + valid.n_points)
+        if n < _FEW:
+            return train, np.arange(n)
+        size = max(1, min(round(n * self.config.valid_share), 4000))
+        return train, np.sort(run.rng(20).permutation(n)[:size])
 
-    def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
-        if train.n_points < _FEW:
-            return train, train
-        return train.split(self.config.valid_share, run.rng(20), at_most=4000)
+    def _settled(self, points: Points, held: Array, run: Run) -> Setting:
+        """Damping and cost as configured, or chosen without the held-out points."""
+        c = self.config
+        cost = c.ranker.cost
+        tried = [Setting(c.damping or s.damping, cost or s.cost) for s in SETTINGS]
+        rest = points.take(np.setdiff1d(np.arange(points.n_points), held)) if len(held) < points.n_points else points
+        return choose_setting(rest.X, rest.Y, run.rng(24), c.ranker, tuple(dict.fromkeys(tried)))
 
-    def _fit_parts(self, points: Points, run: Run, matcher: Matcher | None = None) -> Matcher:
-        """Encoder, memory and classifiers on these points; given a matcher, its training goes on."""
-        c, first = self.config, matcher is None
-        again = not first
-        refit = c.refit if c.refit is not None else points.n_points < 20_000
-        with run.timed("encoder"):
-            if matcher is None or refit:
-                matcher, again = Matcher(c.matcher, points.X, points.Y, run), False
-            matcher.fit(points.X, points.Y, run, name="matcher" if first else "matcher-all", again=again)
-        with run.timed("memory"):
-            self._remember(matcher.encoder(), None, points.Y, points.X, run.seed)
-            shortlist = self._own_shortlist(points, run)
+    def _fit_parts(self, fitting: Fitting, seen: Array) -> None:
+        """Encoder and classifiers on the points that are `seen`; what was learnt on fewer points goes on from there."""
+        c, points, run = self.config, fitting.points, fitting.run
+        labelled = seen & (np.diff(points.Y.indptr) > 0)
+        self._count(points.Y[seen])
+        if c.codes:
+            with run.timed("encoder"):
+                encoder = fitting.train_encoder(c.matcher, seen)
+            with run.timed("memory"):
+                self._remember(encoder, rounded(encoder.points(points.X), "int8"), points.Y, labelled, run.seed)
+        self.Y_ = points.Y
         with run.timed("classifiers"):
-            self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0))
+            self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.setting_.cost))
             if c.classifiers:
-                self.ranker_.fit(points.X, Problems.build(points.Y, shortlist), seed=run.seed)
-        return matcher
+                fitting.train_classifiers(self.ranker_, seen, c.shortlist, c.strangers)
 
-    def _remember(
-        self, encoder: Encoder, codes: Array | None, Y: sp.csr_matrix, X: sp.csr_matrix | None, seed: int
-    ) -> None:
-        if codes is None:
-            assert X is not None
-            codes = encoder.points(X).astype(np.float16)
-        self.encoder_, self.codes_ = encoder, codes
-        self.memory_ = Memory(encoder, codes.astype(np.float32), Y, seed=seed)
+    def _count(self, Y: sp.csr_matrix) -> None:
         self.priors_ = label_priors(Y)
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
         self._log_counts = np.log1p(counts).astype(np.float32)
         self._rarity = np.log(Propensity().inverse(counts, Y.shape[0])).astype(np.float32)
 
-    def _own_shortlist(self, points: Points, run: Run) -> Array:
-        """(n, shortlist): what each training point's neighbours vote for, itself not asked."""
-        parts = []
-        for a in range(0, points.n_points, _BLOCK):
-            own = np.arange(a, min(a + _BLOCK, points.n_points))
-            ids, weights = self.memory_.search(self.codes_[own].astype(np.float32), self.config.neighbors, own=own)
-            parts.append(self.memory_.vote(ids, weights, self.config.shortlist)[0])
-        found = np.concatenate(parts).astype(np.int32)
-        return with_strangers(found, points.n_labels, self.config.strangers, run.rng(23))
+    def _remember(self, encoder: Encoder, codes: Array, Y: sp.csr_matrix, voters: Array, seed: int) -> None:
+        self.encoder_, self.memory_ = encoder, memory.Memory(encoder, codes, Y, voters, seed=seed)
 
     # -- the blend
 
     @property
     def evidence_names(self) -> list[str]:
         c = self.config
-        evidence = ["doubt", "trust"] * c.classifiers + [*VOTES] * c.votes
-        return evidence + ["likeness"] * c.likeness + ["frequency"] * c.prior
+        votes = [*words.VOTES, *memory.VOTES * c.codes]
+        evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
+        return evidence + ["likeness"] * c.codes + ["frequency"] * c.prior
 
-    def _evidence(self, X: sp.csr_matrix) -> tuple[Array, Array]:
-        """(n, c) candidates, -1 pads, and (n, c, f) evidence for each."""
+    def _evidence(self, X: sp.csr_matrix, near: Found | None = None) -> tuple[Array, Array]:
+        """(n, c) candidates, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where known."""
         c = self.config
-        codes = self.encoder_.points(X)
-        ids, weights = self.memory_.search(codes, c.neighbors)
-        labels, votes = self.memory_.vote(ids, weights, c.candidates)
+        ids, cosines = near if near is not None else self.words_.search(X, c.neighbors)
+        weights = words.vote_weights(cosines)
+        if c.codes:
+            codes = self.encoder_.points(X)
+            ids, weights = join_votes((ids, weights), self.memory_.search(codes, c.neighbors))
+        labels, votes = cast_votes(ids, weights, self.Y_, c.candidates)
         columns = []
         if c.classifiers:
             margin = np.where(labels < 0, -1, self.ranker_.score(X, labels))
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
             columns += list(np.moveaxis(np.log(votes + np.float32(_FAINT)), 2, 0))
-        if c.likeness:
+        if c.codes:
             columns.append(self.encoder_.likeness(codes, labels))
         if c.prior:
             columns.append(self._log_counts[labels])
         return labels, np.stack(columns, axis=2).astype(np.float32)
 
-    def _learn_blend(self, held: Points) -> None:
-        parts = [self._evidence(held.X[a : a + _BLOCK]) for a in range(0, held.n_points, _BLOCK)]
+    def _learn_blend(self, held: Points, near: Found) -> None:
+        parts = [
+            self._evidence(held.X[a : a + _BLOCK], (near[0][a : a + _BLOCK], near[1][a : a + _BLOCK]))
+            for a in range(0, held.n_points, _BLOCK)
+        ]
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
         hits = is_true(labels, held.Y)
         known = labels >= 0
@@ -196,7 +207,7 @@ class Auto(Method):
     # -- prediction
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        X = damped(X, self.config.damping)
+        X = damped(X, self.setting_.damping)
         parts = [self._rank(X[a : a + _BLOCK], k) for a in range(0, max(1, X.shape[0]), _BLOCK)]
         return fill_blank(Ranking.concatenate(parts), self.priors_)
 
@@ -209,20 +220,34 @@ class Auto(Method):
     # -- state
 
     def state(self) -> State:
-        arrays = {"codes": self.codes_, **self.encoder_.state(), **pack_csr("Y", self.memory_.Y)}
+        arrays = {**pack_csr("Y", self.Y_), **under("words", self.words_.state())}
+        facts = {"blend": self.blend_.facts(), "tail": self.tail_, **self.setting_._asdict()}
+        if self.config.codes:
+            arrays |= {**pack_table("codes", self.memory_.points, "int8"), **self.encoder_.state()}
+            facts["dim"] = self.encoder_.dim
         if self.config.classifiers:
-            arrays |= {f"ranker.{name}": array for name, array in self.ranker_.state().items()}
-        return State(arrays, {"blend": self.blend_.facts(), "tail": self.tail_})
+            arrays |= under("ranker", self.ranker_.state())
+        return State(arrays, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        codes, features = state.array("codes", ndim=2), state.array("features", ndim=2)
-        labels = state.array("labels", shape=(n_labels, features.shape[1]))
-        if len(features) != n_features or codes.shape[1] != features.shape[1]:
-            raise ModelFileError(f"the model has feature vectors of shape {features.shape}, not of {n_features} rows")
-        encoder = Encoder(features.astype(np.float32), labels.astype(np.float32), self.config.matcher.dim)
-        self._remember(encoder, codes, unpack_csr(state, "Y", (len(codes), n_labels)), None, 0)
+        self.setting_ = Setting(state.fact("damping", low=0.1, high=2), state.fact("cost", low=0))
+        n_points = len(state.array("Y.indptr", ndim=1)) - 1
+        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        self._count(self.Y_)
+        self.words_ = words.WordMemory.restored(part_of(state, "words"), n_points, n_features)
+        if self.config.codes:
+            self._restore_codes(state, n_points, n_features, n_labels)
         self.blend_ = Blend.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:
-            arrays = {name.removeprefix("ranker."): a for name, a in state.arrays.items() if name.startswith("ranker.")}
-            self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker.replace(damping=1.0))
+            kept = self.config.ranker.replace(damping=1.0)
+            self.ranker_ = SparseRanker.restored(part_of(state, "ranker"), n_features, n_labels, kept)
+
+    def _restore_codes(self, state: State, n_points: int, n_features: int, n_labels: int) -> None:
+        features = state.array("features", ndim=2)
+        labels = state.array("labels", shape=(n_labels, features.shape[1]))
+        if len(features) != n_features:
+            raise ModelFileError(f"the model has feature vectors of shape {features.shape}, not of {n_features} rows")
+        codes = unpack_table("codes", state.arrays, n_points, features.shape[1])
+        encoder = Encoder(features.astype(np.float32), labels.astype(np.float32), int(state.fact("dim", low=1)))
+        self._remember(encoder, codes, self.Y_, np.diff(self.Y_.indptr) > 0, 0)

@@ -45,7 +45,8 @@ def _add(w: Array, indices: Array, values: Array, a: int, b: int, step: float) -
 @njit(cache=True, nogil=True)
 def _logistic_step(alpha: float, margin: float, square: float, cost: float) -> float:
     """Change of one dual variable of logistic loss: a few Newton steps on its one-dimensional problem in (0, cost)."""
-    z = min(max(alpha, 1e-8 * cost), cost * (1 - 1e-8))
+    z = alpha if alpha > 0 else cost / (1.0 + math.exp(min(max(margin, -30.0), 30.0)))  # from zero Newton would crawl
+    z = min(max(z, 1e-8 * cost), cost * (1 - 1e-8))
     for _ in range(5):
         gradient = margin + square * (z - alpha) + math.log(z / (cost - z))
         if abs(gradient) < 1e-3:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from numba import njit
 
 from zipfel.kernels.topk import sink
+from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 
@@ -76,3 +78,18 @@ def vote_labels(
             is_met[met[t]] = False
             for s in range(n_kinds):
                 sums[met[t], s] = 0.0
+
+
+def cast_votes(
+    neighbours: Array, weights: Array, Y: sp.csr_matrix, width: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """(n, width) labels, most votes first, -1 pads, and their votes (n, width, s).
+
+    neighbours: (n, m) rows of Y, -1 where there are fewer; weights: (n, m, s), what a neighbour's vote counts.
+    """
+    labels = np.full((len(neighbours), width), -1, dtype=np.int64)
+    votes = np.zeros((len(neighbours), width, weights.shape[2]), dtype=np.float32)
+    ids, counts = neighbours.astype(np.int64, copy=False), weights.astype(np.float32, copy=False)
+    rows = Y.indptr.astype(np.int64, copy=False), Y.indices.astype(np.int32, copy=False), int(Y.shape[1])
+    over_blocks(lambda a, b: vote_labels(a, b, ids, counts, *rows, labels, votes), len(ids))
+    return labels, votes

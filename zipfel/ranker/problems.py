@@ -44,6 +44,21 @@ class Problems:
         _fill(indptr, indices, short, ptr[:-1].copy(), ptr[:-1] + n_positive, docs)
         return cls(ptr, docs, n_positive, np.zeros(len(docs)))
 
+    def start_from(self, solved: Problems, rows: Array) -> None:
+        """Takes over the dual variables of problems that were solved on fewer documents, of which document i is now
+        rows[i]: solving is then a matter of a few passes."""
+        size = int(max(self.docs.max(initial=0), rows.max(initial=0))) + 1
+        old_keys, keys = (
+            np.repeat(np.arange(p.n_labels, dtype=np.int64), np.diff(p.ptr)) * size + docs
+            for p, docs in ((solved, rows[solved.docs]), (self, self.docs))
+        )
+        support = np.flatnonzero(solved.dual > 0)
+        support = support[np.argsort(old_keys[support], kind="stable")]
+        if len(support) == 0:
+            return
+        place = np.minimum(np.searchsorted(old_keys[support], keys), len(support) - 1)
+        self.dual[:] = np.where(old_keys[support][place] == keys, solved.dual[support][place], 0.0)
+
     def runs(self, parts: int) -> list[tuple[int, int]]:
         """Labels cut into at most `parts` runs of about equal numbers of documents."""
         targets = np.linspace(0, self.ptr[-1], parts + 1)[1:-1]

@@ -20,6 +20,7 @@ from zipfel.threads import get_threads, over_blocks
 
 Array = npt.NDArray[Any]
 
+DEFAULT_COST = 0.3
 _RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
 
@@ -29,7 +30,12 @@ class RankerConfig(Config):
     """Parameters of the sparse ranker; LIBLINEAR's names where it has them."""
 
     loss: str = param("squared_hinge", "loss of each classifier", choices=("squared_hinge", "logistic"))
-    cost: float = param(0.3, "weight of the loss against the squared length of the weights", symbol="C", low=1e-6)
+    cost: float | None = param(
+        None,
+        "weight of the loss against the squared length of the weights; none: 0.3, or auto's choice",
+        symbol="C",
+        low=1e-6,
+    )
     positive_cost: float = param(1.0, "how many times as much a positive counts as a negative", low=1e-3)
     tolerance: float = param(0.1, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
     iterations: int = param(20, "passes over a problem at most", low=1)
@@ -54,7 +60,8 @@ class SparseRanker:
         """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads."""
         c, X = self.config, damped(X, self.config.damping)
         rows, square = _arrays(X), 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-        costs = np.array([c.cost, c.cost * c.positive_cost])
+        cost = DEFAULT_COST if c.cost is None else c.cost
+        costs = np.array([cost, cost * c.positive_cost])
 
         def solve(run: tuple[int, int]) -> tuple[Array, ...]:
             found: tuple[Array, ...] = solve_labels(

@@ -1,0 +1,83 @@
+"""auto's parts in training: what each learns from, and how what was learnt on some points goes on with all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.methods.base import Points, State
+from zipfel.ranker import Problems, SparseRanker, with_strangers
+from zipfel.ranker._votes import cast_votes
+from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
+from zipfel.ranker.words import vote_weights
+from zipfel.run import Run
+
+Array = npt.NDArray[Any]
+Found = tuple[Array, Array]
+"""(n, m) rows of train, -1 pads, and their cosines, or the (n, m, s) weights of their votes."""
+_BLOCK = 2048
+"""Rows that votes are cast for at a time."""
+
+
+class Fitting:
+    """points: all of them; near: their neighbours by words, themselves left out. Parts are trained on the points that
+    are `seen`, a mask (n,): first without the held-out ones, then on all."""
+
+    def __init__(self, points: Points, near: Found, run: Run) -> None:
+        self.points, self.near, self.run = points, near, run
+        self._matcher: Matcher | None = None
+        self._solved: tuple[Problems, Array] | None = None
+
+    def near_among(self, seen: Array) -> Found:
+        """The neighbours without those that are not to be seen."""
+        ids, cosines = self.near
+        hidden = ~seen[ids] | (ids < 0)
+        return np.where(hidden, -1, ids), np.where(hidden, np.float32(0), cosines)
+
+    def train_encoder(self, config: MatcherConfig, seen: Array) -> Encoder:
+        points = self.points if seen.all() else self.points.take(np.flatnonzero(seen))
+        first = self._matcher is None
+        if self._matcher is None:
+            self._matcher = Matcher(config, points.X, points.Y, self.run)
+        name = "matcher" if first else "matcher-all"
+        self._matcher.fit(points.X, points.Y, self.run, name=name, again=not first)
+        return self._matcher.encoder()
+
+    def train_classifiers(self, ranker: SparseRanker, seen: Array, shortlist: int, strangers: int) -> None:
+        rows = np.flatnonzero(seen)
+        points = self.points.take(rows)
+        ids, cosines = (part[rows] for part in self.near_among(seen))
+        parts = []
+        for a in range(0, len(rows), _BLOCK):
+            weights = vote_weights(cosines[a : a + _BLOCK])
+            parts.append(cast_votes(ids[a : a + _BLOCK], weights, self.points.Y, shortlist)[0].astype(np.int32))
+        found = with_strangers(np.concatenate(parts), points.n_labels, strangers, self.run.rng(23))
+        problems = Problems.build(points.Y, found)
+        if self._solved is not None:
+            before, its_rows = self._solved
+            problems.start_from(before, np.searchsorted(rows, its_rows))
+        ranker.fit(points.X, problems, seed=self.run.seed)
+        self._solved = problems, rows
+
+
+def join_votes(one: Found, other: Found) -> Found:
+    """Neighbours of both, each with its own kinds of votes: (n, m1 + m2) rows, (n, m1 + m2, s1 + s2) weights."""
+    n, m, kinds = one[1].shape
+    _, more, others = other[1].shape
+    weights = np.zeros((n, m + more, kinds + others), dtype=np.float32)
+    weights[:, :m, :kinds], weights[:, m:, kinds:] = one[1], other[1]
+    return np.hstack([one[0], other[0]]), weights
+
+
+def under(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays of one part, for a model file that has several."""
+    return {f"{name}.{key}": array for key, array in arrays.items()}
+
+
+def part_of(state: State, name: str) -> dict[str, Array]:
+    """The counterpart of `under`."""
+    start = f"{name}."
+    return {key.removeprefix(start): array for key, array in state.arrays.items() if key.startswith(start)}

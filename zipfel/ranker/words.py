@@ -1,0 +1,115 @@
+"""The training points as voters, found by the words that they share with a document: no training, all words count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.errors import ModelFileError
+from zipfel.index.sparse import SparseIndex, unit_csr
+
+Array = npt.NDArray[Any]
+POWERS = (1, 3, 8)
+"""Votes count by the cosine to these powers: the crowd, the near ones, the nearest."""
+VOTES = ("words: crowd", "words: near", "words: nearest")
+ADDITIONS = 60_000
+"""A search may take this many additions a document on average; the most frequent words are passed over for it."""
+
+
+class WordMemory:
+    """Rows of train, searched by cosine through inverted lists.
+
+    The lists of the most frequent features are left out where they would cost too much (see ADDITIONS): they tell
+    little. Values are kept in a byte, the largest of each row being 255.
+    """
+
+    def __init__(self, rows: sp.csr_matrix) -> None:
+        """rows: (n, n_features), whole numbers from 0 to 255; an empty row is never found."""
+        self.rows = rows
+        self._index = SparseIndex(unit_csr(rows))
+
+    @classmethod
+    def build(cls, X: sp.csr_matrix, voters: Array) -> WordMemory:
+        """X: (n, n_features), of which negative values do not count; voters: (n,) which rows may be found."""
+        counts = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
+        order = np.argsort(counts, kind="stable")
+        cheap = np.zeros(X.shape[1], dtype=bool)
+        cheap[order[np.cumsum(counts[order] ** 2) <= ADDITIONS * max(1, X.shape[0])]] = True
+        kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
+        return cls(_rounded(_only(X, kept)))
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def search(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """(n, m) rows of train, nearest first, -1 pads, and (n, m) cosines, 0 there."""
+        ids, cosines = self._index.search(X, m)
+        near = cosines > 0
+        return np.where(near, ids, -1), np.where(near, cosines, np.float32(0))
+
+    def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """The same for the rows of train themselves (n, n_features): none is its own neighbour."""
+        ids, cosines = self._index.search(X, m + 1)
+        own = (ids == np.arange(len(ids))[:, None]) | (cosines <= 0)
+        order = np.argsort(own, axis=1, kind="stable")[:, :m]  # the others move up
+        ids, cosines = (np.take_along_axis(np.where(own, pad, a), order, 1) for a, pad in ((ids, -1), (cosines, 0)))
+        return ids.astype(np.int32), cosines.astype(np.float32)
+
+    def state(self) -> dict[str, Array]:
+        narrow = np.uint16 if self.rows.shape[1] <= np.iinfo(np.uint16).max else np.int32
+        rows = self.rows
+        return {
+            "indptr": rows.indptr.astype(np.int64),
+            "features": rows.indices.astype(narrow),
+            "values": rows.data.astype(np.uint8),
+        }
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], n_points: int, n_features: int) -> WordMemory:
+        """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
+        lacking = {"indptr", "features", "values"} - set(arrays)
+        if lacking:
+            raise ModelFileError(f"the memory in the model lacks {', '.join(sorted(lacking))}")
+        indptr, features, values = arrays["indptr"], arrays["features"], arrays["values"]
+        sound = (
+            indptr.dtype == np.int64
+            and features.dtype.kind in "iu"
+            and values.dtype == np.uint8
+            and indptr.shape == (n_points + 1,)
+            and features.shape == values.shape == (int(indptr[-1]),)
+            and int(indptr[0]) == 0
+            and bool((np.diff(indptr) >= 0).all())
+            and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
+        )
+        if not sound:
+            raise ModelFileError("the memory in the model is damaged: its arrays do not fit each other")
+        parts = (values.astype(np.float32), features.astype(np.int32), indptr)
+        return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
+
+
+def vote_weights(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n, m, 3): what each neighbour's vote counts under each of POWERS; shares of all, by cosines (n, m), 0: none."""
+    best = cosines.max(axis=1, initial=0.0, keepdims=True)
+    alike = cosines / np.where(best > 0, best, 1)
+    kinds = [alike**power for power in POWERS]
+    return np.stack([w / np.where(best > 0, w.sum(axis=1, keepdims=True), 1) for w in kinds], axis=2)
+
+
+def _only(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
+    """X with the entries (nnz,) that are kept."""
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return sp.csr_matrix((X.data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
+
+
+def _rounded(rows: sp.csr_matrix) -> sp.csr_matrix:
+    """Whole numbers from 1 to 255 in proportion to each row's largest value."""
+    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    largest = np.zeros(rows.shape[0], dtype=np.float32)
+    np.maximum.at(largest, row_of, rows.data)
+    largest[largest == 0] = 1
+    steps = np.clip(np.rint(rows.data * (255 / largest[row_of])), 0, 255).astype(np.float32)
+    return _only(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps > 0)
