@@ -58,7 +58,7 @@ def test_page_shows_attention_and_every_label_and_escapes_all_names():
     assert "<h2>two</h2>" in page
     assert "a <title>" not in page
     shaded = re.findall(r"140,0,([\d.]+)\)\">(\w+)<", page)
-    assert shaded == [("0.50", "red"), ("1.00", "bike"), ("1.00", "red"), ("1.00", "bike")]
+    assert shaded == [("1.00", "bike"), ("1.00", "red"), ("1.00", "bike")]
     assert found.top("two", 1) == [("bike", 2.0)]
     assert found.to_dict()["labels"][1] == {"label": "two", "score": None, "contributions": [0.0, 2.0]}
     assert found.to_dict()["text"] == "<b>red & bike"

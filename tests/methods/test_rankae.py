@@ -67,7 +67,7 @@ def test_contributions_are_the_first_order_change_of_the_score(plain):
     x = known().test.X[0]
     found = plain.explain(x, [0])
     first, rows = plain.trained_[0], torch.from_numpy(x.indices.astype(np.int64))
-    words = first.tables["features"].weights
+    words = first.tables["features"]
     weighted = words[rows] * torch.from_numpy(x.data)[:, None]
     parts = (weighted * first.network.attention.channels(weighted)).detach()
     step, pooled = 1e-3, parts.sum(0, keepdim=True)

@@ -215,7 +215,7 @@ class RankAe(Method):
             return self._objective(batch, rows, network)
 
         Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
-        return Trained(network.eval(), tables)
+        return Trained.of(network, tables)
 
     def _network(self) -> LabelAutoencoder:
         c = self.config

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
+from zipfel.nn.quantize import rounded
 from zipfel.nn.table import Table
 
 Floats = npt.NDArray[np.float32]
@@ -21,6 +22,8 @@ _BLOCK = 1024
 """Rows encoded at a time: attention holds every word of each."""
 _KEPT = ("features", "labels", "bias")
 """Tables that prediction needs."""
+_WORDS = "float16"
+"""How word vectors are kept: there are many of them, and attention is not that exact."""
 
 
 class LabelAutoencoder(nn.Module):
@@ -62,23 +65,31 @@ class Trained:
     trained also encoder (n_labels, hidden), which only `set_codes` needs."""
 
     network: LabelAutoencoder
-    tables: Mapping[str, Table]
+    tables: Mapping[str, Tensor]
+
+    @classmethod
+    def of(cls, network: LabelAutoencoder, tables: Mapping[str, Table]) -> Trained:
+        """Just trained: what the optimiser knows of the tables is let go, and words are rounded as they are kept."""
+        weights = {name: table.weights for name, table in tables.items()}
+        words = torch.from_numpy(rounded(tables["features"].numpy(), _WORDS))
+        return cls(network.eval(), {**weights, "features": words})
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What prediction needs, by name: the encoder's labels have done their work."""
         weights = {name: tensor.numpy() for name, tensor in self.network.state_dict().items()}
-        return {**{name: self.tables[name].numpy() for name in _KEPT}, **weights}
+        tables = {name: self.tables[name].numpy() for name in _KEPT}
+        return {**weights, **tables, "features": tables["features"].astype(_WORDS)}
 
     @classmethod
     def restored(cls, network: LabelAutoencoder, arrays: Mapping[str, npt.NDArray[Any]]) -> Trained:
         """The counterpart of `arrays`, whose shapes are the caller's to check."""
         for name, tensor in network.state_dict().items():
             tensor.copy_(torch.from_numpy(arrays[name]))
-        return cls(network.eval(), {name: Table(arrays[name]) for name in _KEPT})
+        return cls(network.eval(), {name: torch.from_numpy(arrays[name].astype(np.float32)) for name in _KEPT})
 
     def codes(self, X: sp.csr_matrix) -> Floats:
         """x_h (n, dim)."""
-        X, words, parts = _distinct(X), self.tables["features"].weights, []
+        X, words, parts = _distinct(X), self.tables["features"], []
         with torch.no_grad():
             for start in range(0, max(1, X.shape[0]), _BLOCK):
                 rows = LocalRows.from_csr(X[start : start + _BLOCK])
@@ -88,7 +99,7 @@ class Trained:
 
     def set_codes(self, Y: sp.csr_matrix) -> Floats:
         """y_h (n, dim) of label sets."""
-        labels, parts = self.tables["encoder"].weights, []
+        labels, parts = self.tables["encoder"], []
         with torch.no_grad():
             for start in range(0, max(1, Y.shape[0]), _BLOCK):
                 sets = LocalRows.from_csr(Y[start : start + _BLOCK])
@@ -98,7 +109,7 @@ class Trained:
 
     def logits(self, codes: Tensor) -> Tensor:
         """(n, n_labels) of codes (n, dim)."""
-        return self.network.decode(codes, self.tables["labels"].weights, self.tables["bias"].weights)
+        return self.network.decode(codes, self.tables["labels"], self.tables["bias"])
 
     def scores(self, codes: Floats) -> Floats:
         """y' (n, n_labels), between 0 and 1."""
@@ -112,7 +123,7 @@ class Trained:
         rows, attention = LocalRows.from_csr(_distinct(x)), self.network.attention
         weights = torch.from_numpy(rows.values)
         with torch.no_grad():
-            vectors = self.tables["features"].weights[rows.ids][rows.column_of]
+            vectors = self.tables["features"][rows.ids][rows.column_of]
             passed = attention.channels(vectors * weights[:, None]).mean(dim=1)
             added = attention.attended(vectors, weights) / (max(1, len(weights)) if attention.mean else 1)
         return rows.ids[rows.column_of].tolist(), passed, added
