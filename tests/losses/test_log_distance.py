@@ -22,3 +22,12 @@ def test_gradient() -> None:
     rows, columns = torch.tensor([0, 1, 2, 2]), torch.tensor([3, 1, 0, 2])
     checked = (points.requires_grad_(), labels.requires_grad_())
     assert torch.autograd.gradcheck(lambda p, z: log_distance(p, z, rows, columns), checked)
+
+
+def test_few_and_many_positives_are_computed_alike() -> None:
+    draw = torch.Generator().manual_seed(1)
+    points, labels = torch.randn(40, 3, generator=draw), torch.randn(30, 3, generator=draw)
+    rows, columns = torch.arange(10), torch.arange(10)
+    few = log_distance(points, labels, rows, columns) * 40
+    many = log_distance(points[:10], labels[:10], rows, columns) * 10
+    assert few.item() == pytest.approx(many.item(), rel=1e-5)

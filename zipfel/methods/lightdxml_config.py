@@ -18,6 +18,13 @@ _FURTHER_BELOW = 200_000
 
 
 @dataclass(frozen=True)
+class SparseConfig(RankerConfig):
+    """Weights of half the usual number: the sparse classifiers are one opinion of several here."""
+
+    threshold: float = param(0.06, "weights up to this are dropped", low=0)
+
+
+@dataclass(frozen=True)
 class LightDXMLConfig(declared.Config):
     """None means: sized by the data, see `sized`."""
 
@@ -25,12 +32,12 @@ class LightDXMLConfig(declared.Config):
     epochs: int | None = param(None, "epochs of the classifier (Table V: 16-21)", symbol="e_model", low=1)
     batch: int | None = param(None, "points a step", low=1)
     networks: int | None = param(None, "networks that are averaged", low=1)
-    lr: float = param(3e-3, "peak learning rate (Table V: 0.006-0.009 with other optimisers)", low=0)
+    lr: float | None = param(None, "peak learning rate (Table V: 0.006-0.009)", low=0)
     label_epochs: int = param(1, "epochs of the label encoder in each cycle (Table V: 4-8)", symbol="e_label", low=0)
     relabel_every: int | None = param(None, "epochs between cycles (Table V: 4-9)", symbol="^e_label", low=1)
     shortlist: int | None = param(None, "labels shortlisted a point (Table V: 500-650)", symbol="k", low=1)
-    n_hard: int = param(2, "labels of its shortlist that a point brings to a batch", low=0)
-    n_sampled: int = param(1500, "labels drawn at random for a batch", low=0)
+    n_hard: int = param(1, "labels of its shortlist that a point brings to a batch", low=0)
+    n_sampled: int = param(1000, "labels drawn at random for a batch", low=0)
     correction: float = param(0.0, "power of the importance correction of drawn negatives", low=0, high=1)
     n_head: int = param(500, "most frequent labels, which are in every shortlist", low=0)
     score_all: int = param(30_000, "labels up to which prediction scores all of them instead of a shortlist", low=0)
@@ -56,7 +63,7 @@ class LightDXMLConfig(declared.Config):
     precision: str = param("int8", "how the tables are saved", choices=PRECISIONS)
     patience: int | None = param(None, "epochs without a better validation P@1 after which training stops", low=1)
     valid_share: float = param(0.05, "share of train held out where no validation data are given", low=0.01, high=0.5)
-    ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config; of the sparse classifiers
+    ranker: SparseConfig = part(SparseConfig)  # noqa: RUF009 - a frozen config; of the sparse classifiers
 
 
 def _table_v(beta: float, k: int, lr: float, epochs: int, label_epochs: int, every: int) -> dict[str, Any]:
@@ -73,21 +80,23 @@ def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
     """
     n_seen = len(np.unique(train.Y.indices))
     few = n_seen < 3000  # all are candidates of every batch
+    further = config.beta is None and train.n_points <= _FURTHER_BELOW
     batch = 128 if train.n_points < 8000 else 256 if few else 512
-    steps = 800 if few else 600
+    steps = 800 if few else 450
     epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), 3, 25))
     chosen = {
-        "dim": 512 if few else 256 if n_seen < 200_000 else 128,
+        "dim": 512 if few else 192 if n_seen < 200_000 else 128,
         "batch": batch,
         "epochs": epochs,
-        "networks": 3 if few else 1,
+        "networks": 1 if not few or further else 3,
+        "lr": 3e-3 if few else 5e-3,
         "relabel_every": max(1, -(-epochs // 2)),
         "shortlist": int(np.clip(round(40 * np.log(max(2, n_seen))), 100, 700)),
         "start": 2.0 if few else 4.0,
         "keep": 0.7 if few else 0.75,
         "dropout": 0.5 if few else 0.25,
-        "votes": config.beta is None and train.n_points <= _FURTHER_BELOW,
-        "sparse": config.beta is None and train.n_points <= _FURTHER_BELOW,
+        "votes": further,
+        "sparse": further,
     }
     return config.replace(**{name: value for name, value in chosen.items() if getattr(config, name) is None})
 

@@ -119,7 +119,10 @@ class Network:
 
         noise = 0.5 / np.sqrt(max(1, valid.n_points))  # at most the standard error of P@1
         plan = Plan(
-            epochs=int(settings.epochs or 1), lr=settings.lr, patience=settings.patience, tolerance=float(noise)
+            epochs=int(settings.epochs or 1),
+            lr=float(settings.lr or 0.0),
+            patience=settings.patience,
+            tolerance=float(noise),
         )
         return Trainer(
             run, batches, self.objective, plan, tables=self.tables, module=self.encoder,

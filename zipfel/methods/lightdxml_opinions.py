@@ -40,7 +40,7 @@ _VOTED = 50
 """Labels with most votes that are candidates."""
 _FAINT = 0.01
 """Votes well below this count as none: log(v + 0.01)."""
-TAILS = (0.0, 0.1, 0.2, 0.3)
+TAILS = (0.0, 0.1, 0.2)
 _COST = 0.001
 """What a bonus may cost of the mean of P@1, P@3 and P@5."""
 _BLOCK = 1024
