@@ -114,7 +114,7 @@ class RankAe(Method):
         },
         "delicious": {}, "mediamill": {}, "imdb": {},
         "rcv": {"batch": 1024, "epochs": 5},
-        "eurlex": {}, "wiki10": {"sampled": 2000},
+        "eurlex": {"attention": "spatial"}, "wiki10": {"sampled": 2000},
     }  # fmt: skip
 
     # -- the objective
