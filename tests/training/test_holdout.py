@@ -20,7 +20,7 @@ def test_one_large_group_does_not_fill_it() -> None:
     X = np.eye(100, dtype=np.float32)
     X[:50] = X[0]
     rows = held_out_rows(sp.csr_matrix(X), 20, np.random.default_rng(1))
-    assert (rows >= 50).sum() >= 2
+    assert (rows >= 50).sum() >= 4
     assert len(rows) == 20
 
 
