@@ -86,7 +86,7 @@ def sizes(asked: argparse.Namespace) -> dict[str, Any]:
 def measured(
     method: str, params: Mapping[str, Any], train: Points, test: Points, run: Run, valid: Points | None = None
 ) -> dict[str, float]:
-    """P@k on test in per cent, and the seconds of CPU that fitting took. method: a word as for `zipfel bench`."""
+    """P@k and nDCG@k on test in per cent, and the seconds of CPU that fitting took. method: a word as for `zipfel bench`."""
     name, preset, own = parse_method(method)
     made = make_method(name, {**params, **own}, preset)
     with use_threads(run.threads):
@@ -94,7 +94,8 @@ def measured(
         made.fit(train, valid, run)
         seconds = time.process_time() - start
         found = evaluate(made.predict(test.X, max(KS)), test.Y, ks=KS)
-    return {**{f"P@{k}": round(100 * found[f"P@{k}"], 3) for k in KS}, "cpu": round(seconds, 2)}
+    quality = {f"{name}@{k}": round(100 * found[f"{name}@{k}"], 3) for name in ("P", "nDCG") for k in KS}
+    return {**quality, "cpu": round(seconds, 2)}
 
 
 def compare(asked: argparse.Namespace, variants: Mapping[str, str], file: str) -> dict[str, dict[str, list[Record]]]:
