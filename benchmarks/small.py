@@ -86,7 +86,7 @@ def sizes(asked: argparse.Namespace) -> dict[str, Any]:
 def measured(
     method: str, params: Mapping[str, Any], train: Points, test: Points, run: Run, valid: Points | None = None
 ) -> dict[str, float]:
-    """P@k and nDCG@k on test in per cent, and the seconds of CPU that fitting took. method: a word as for `zipfel bench`."""
+    """P@k and nDCG@k on test in per cent, and the CPU seconds of fitting. method: a word as for `zipfel bench`."""
     name, preset, own = parse_method(method)
     made = make_method(name, {**params, **own}, preset)
     with use_threads(run.threads):
