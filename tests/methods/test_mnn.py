@@ -8,12 +8,13 @@ import torch
 from tests.contract import known
 from zipfel.methods import Points, make_method
 from zipfel.methods.mnn import Encoders, Mnn, _fingerprints
+from zipfel.methods.mnn_config import SETTINGS
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import LocalRows
 from zipfel.run import Run
 from zipfel.training import Batch
 
-QUICK = {"dim": 16, "encoders": 1, "epochs": 5, "batch": 16, "temperature": 0.1}
+QUICK = {"dim": 16, "encoders": 1, "epochs": 5, "batch": 16, "temperature": 0.1, "negatives": 10, "keep": 0.6}
 
 
 def make(**params: object) -> Mnn:
@@ -24,6 +25,7 @@ def make(**params: object) -> Mnn:
 
 def batch_of(method: Mnn, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[Batch, dict[str, torch.Tensor]]:
     batch = Batch(np.arange(X.shape[0]), LocalRows.from_csr(X), Y, (0,))
+    method.setting_ = {"temperature": 1.0, "negatives": method.config.negatives or 10}
     method._extend(batch, np.random.default_rng(0), _fingerprints(Y))
     generator = torch.Generator().manual_seed(0)
     width = method.config.encoders * method.config.dim
@@ -60,7 +62,7 @@ def test_the_objective_is_equation_11() -> None:
     method = make(loss="contrastive", margin=0.05, negatives=4)
     batch, rows = batch_of(method, sp.csr_matrix(X), sp.csr_matrix(Y))
     expected = by_the_paper(method, batch, rows, X, Y)
-    assert method._objective(batch, rows, 1.0).item() == pytest.approx(expected, rel=1e-4)
+    assert method._objective(batch, rows).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_dropping_a_feature_changes_the_mean_and_lengths_cancel() -> None:
@@ -99,10 +101,60 @@ def test_every_reading_and_loss_learns(ranking: str, loss: str) -> None:
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.8
 
 
-def test_the_temperature_is_chosen_where_none_is_given() -> None:
-    method = make(temperature=None)
+@pytest.mark.parametrize("loss", ["infonce", "contrastive"])
+def test_the_setting_is_chosen_where_none_is_given(loss: str) -> None:
+    method = make(loss=loss, temperature=None, negatives=None, keep=None)
     method.fit(known().train, None, Run(seed=1))
-    assert method.temperature_ in (0.05, 0.15)
+    assert method.setting_ in SETTINGS[loss]
+
+
+def test_what_is_set_stays() -> None:
+    method = make(loss="contrastive", negatives=None, keep=0.5)
+    method.fit(known().train, None, Run(seed=1))
+    assert method.setting_["keep"] == 0.5
+
+
+def test_encoders_are_averaged_in_the_objective() -> None:
+    X, Y = known().train.X[9:40], known().train.Y[9:40]
+    method = make(loss="contrastive", encoders=2, negatives=5)
+    batch, rows = batch_of(method, X, Y)
+    dim, single = method.config.dim, make(loss="contrastive", negatives=5)
+    halves = [{n: r[:, e * dim : (e + 1) * dim] for n, r in rows.items()} for e in (0, 1)]
+    expected = np.mean([single._objective(batch, half).item() for half in halves])
+    assert method._objective(batch, rows).item() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_a_rounded_model_is_smaller_and_answers_the_same_after_loading(precision: str) -> None:
+    sizes = {}
+    for kept in ("float32", precision):
+        method = make(precision=kept)
+        method.fit(known().train, known().valid, Run(seed=1))
+        state = method.state()
+        sizes[kept] = sum(a.nbytes for name, a in state.arrays.items() if "vectors" in name or name == "features")
+    again = make(precision=precision)
+    again.restore(state, known().train.n_features, known().train.n_labels)
+    before, after = (m.predict(known().test.X, 3) for m in (method, again))
+    np.testing.assert_array_equal(before.labels, after.labels)
+    np.testing.assert_array_equal(before.scores, after.scores)
+    assert sizes[precision] < 0.6 * sizes["float32"]
+
+
+def test_two_points_only() -> None:
+    X, Y = sp.identity(2, dtype=np.float32, format="csr"), sp.identity(2, dtype=np.float32, format="csr")
+    method = make()
+    method.fit(Points(X, Y), None, Run(seed=1))
+    assert method.predict(X, 1).labels[:, 0].tolist() == [0, 1]
+
+
+def test_points_without_labels_and_labels_without_points_do_not_disturb() -> None:
+    train = known().train
+    empty = sp.csr_matrix((20, train.n_labels), dtype=np.float32)
+    method = make()
+    method.fit(train.joined(Points(train.X[:20], empty)), known().valid, Run(seed=1))
+    assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.85
+    ranking = method.predict(known().test.X, train.n_labels)
+    assert 6 not in ranking.labels[:, :3]  # label 6 is never seen
 
 
 def test_one_label_only() -> None:

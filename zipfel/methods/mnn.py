@@ -13,11 +13,13 @@ Deviations; docs/methods/mnn.md has what they are worth:
 - 1/T, 1/|r|_1 and the length of a row cancel in the cosine, so that sums stand for the means.
 - The h negatives are label sets of the same batch, whose rows are a random sample of train already. Those equal to the
   positive set (or, with `exclude`, overlapping with it) are no negatives.
-- The default loss is InfoNCE over the batch's label sets, its temperature chosen on held-out points.
+- The default loss is InfoNCE over the batch's label sets. Its temperature, or the paper's h and p, is chosen on
+  held-out points, by small encoders of a few thousand points.
 - The paper does not say how single labels are ranked. Here the document's neighbours vote, from three sources: the
   label vectors, the codes of the training points' label sets, and the codes of the training points' features. Who
-  votes, and how, is chosen on held-out points; then all is trained again on everything.
+  votes, and how, is chosen on held-out points; then the encoders are trained again on everything.
 - Several pairs of encoders are trained side by side, and their cosines averaged; `encoders` = 1 is the paper's.
+- What is kept is rounded to int8 with a scale for each row; `precision` = float32 keeps all of it.
 """
 
 from __future__ import annotations
@@ -35,48 +37,28 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from zipfel import config as declared
-from zipfel.config import param
 from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.index.blend import Blend, Neighbourhood
 from zipfel.losses.contrastive import noise_contrastive
 from zipfel.losses.infonce import info_nce
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.mnn_config import SETTINGS, SOURCES, MnnConfig
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.bag import LocalRows, bag, encode_bag
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 Codes = npt.NDArray[np.float32]
-SOURCES = ("labels", "sets", "points")
-TEMPERATURES = (0.05, 0.15)
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
 _STEPS, _FEW = 400, 10
 """Steps that training takes at least; points below which none is held out."""
-
-
-@dataclass(frozen=True)
-class MnnConfig(declared.Config):
-    """The paper gives no values for any of these; the defaults are from docs/methods/mnn.md's tables."""
-
-    dim: int = param(300, "numbers in a code, of each encoder", low=1)
-    encoders: int = param(3, "pairs of encoders side by side; the paper has one", low=1, high=16)
-    loss: str = param("infonce", "the paper's is contrastive", choices=("infonce", "contrastive"))
-    temperature: float | None = param(None, "of InfoNCE; none: 0.05 or 0.15, by held-out points", low=1e-3)
-    negatives: int = param(10, "label sets sampled for each row, of which the hardest counts", symbol="h", low=1)
-    margin: float = param(0.2, "cosine below which a negative costs nothing", symbol="m", low=0, high=1)
-    exclude: str = param("identical", "label sets that are no negatives", choices=("identical", "overlapping"))
-    keep: float = param(0.6, "share of a row's features that dropout keeps", symbol="p", low=0.01, high=1)
-    epochs: int | None = param(None, "passes over train; none: 10, or what makes 400 steps, to 25", low=1)
-    batch: int | None = param(None, "rows a step; none: 256, from 10,000 rows on 512", low=1)
-    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
-    ranking: str = param("blend", "whose votes count", choices=("blend", *SOURCES))
-    n_neighbors: int | None = param(None, "voters of a source; none: by held-out points", low=1)
-    sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
-    valid_share: float = param(0.2, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
+_SKETCH = {"dim": 100, "encoders": 1, "batch": 128, "epochs": 12, "n_neighbors": 80, "sharpness": 10.0}
+_SKETCHED = 4000
+"""What a setting is judged by: small encoders of so many points."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +76,10 @@ class Encoders:
     def sets(self, Y: sp.csr_matrix) -> Codes:
         """f_y: (n, encoders * dim)."""
         return self._encode(Y, self.labels)
+
+    def rounded(self, precision: str) -> Encoders:
+        """What is left of the vectors after saving and loading them."""
+        return Encoders(rounded(self.features, precision), rounded(self.labels, precision), self.dim)
 
     def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
         codes = encode_bag(rows, vectors)
@@ -114,30 +100,29 @@ class Mnn(Method):
         "delicious": {"temperature": 0.05},
         "eurlex": {"temperature": 0.05, "encoders": 2},
         "wiki10": {"temperature": 0.05, "encoders": 2},
-        "delicious-large": {"temperature": 0.05, "encoders": 1, "batch": 512, "epochs": 5},
-        "amazon": {"temperature": 0.05, "encoders": 1, "batch": 512, "epochs": 8},
+        "delicious-large": {"temperature": 0.05, "encoders": 1, "dim": 300, "epochs": 5},
+        "amazon": {"temperature": 0.05, "encoders": 1, "dim": 300, "epochs": 8},
     }
 
     # -- the objective
 
-    def _objective(self, batch: Batch, rows: Mapping[str, Tensor], temperature: float) -> Tensor:
-        """Eq. 11 or InfoNCE, summed over the encoders."""
+    def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+        """Eq. 11 or InfoNCE, the mean over the encoders."""
         f_x = self._codes(rows["features"], batch.X)  # (E, B, dim)
         f_y = self._codes(rows["labels"], batch.extra["sets"])  # (E, B, dim)
         cosines = f_x @ f_y.transpose(1, 2)  # (E, B, B), Eq. 8
-        return torch.stack([self._loss(c, batch, temperature) for c in cosines]).sum()
+        excluded: Tensor = batch.extra["excluded"]  # (B, B)
+        if self.config.loss == "infonce":
+            return info_nce(cosines, self.setting_["temperature"], excluded)
+        sampled: Tensor = batch.extra["sampled"]  # (B, h)
+        negatives = cosines.gather(2, sampled.expand(len(cosines), -1, -1))  # (E, B, h)
+        negatives = negatives.masked_fill(excluded.gather(1, sampled), -torch.inf)
+        positive = cosines.diagonal(dim1=1, dim2=2)  # (E, B)
+        return noise_contrastive(positive.flatten(), negatives.flatten(0, 1), self.config.margin)
 
     def _codes(self, vectors: Tensor, rows: LocalRows) -> Tensor:
         """Eq. 3 and 7, of unit length: (E, B, dim)."""
         return normalize(bag(vectors, rows).view(rows.n_rows, -1, self.config.dim), dim=2).transpose(0, 1)
-
-    def _loss(self, cosines: Tensor, batch: Batch, temperature: float) -> Tensor:
-        excluded: Tensor = batch.extra["excluded"]  # (B, B)
-        if self.config.loss == "infonce":
-            return info_nce(cosines, temperature, excluded)
-        sampled: Tensor = batch.extra["sampled"]  # (B, h)
-        negatives = cosines.gather(1, sampled).masked_fill(excluded.gather(1, sampled), -torch.inf)
-        return noise_contrastive(cosines.diagonal(), negatives, self.config.margin)
 
     def _extend(self, batch: Batch, rng: np.random.Generator, prints: npt.NDArray[np.int64]) -> None:
         """Gives the batch its label sets, which of them are no negatives, and the h that are sampled."""
@@ -147,7 +132,7 @@ class Mnn(Method):
         overlap = self.config.exclude == "overlapping"
         excluded = (batch.Y @ batch.Y.T).toarray() > 0 if overlap else mine[:, None] == mine  # (B, B)
         batch.extra["excluded"] = torch.from_numpy(excluded)
-        size = (len(batch), self.config.negatives)
+        size = (len(batch), int(self.setting_.get("negatives", 1)))
         batch.extra["sampled"] = torch.from_numpy(rng.integers(0, len(batch), size))
 
     # -- training: choose on held-out points, then train on everything
@@ -158,38 +143,49 @@ class Mnn(Method):
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
         with run.timed("choices"):
-            encoders, self.temperature_, self.blend_ = self._choose(rest, held, run)
+            self.setting_ = self._choose_setting(rest, held, run)
+            encoders = self._train(rest, run, "mnn-choice")
+            self.blend_, quality = self._choose_votes(encoders, rest, held, run)
+            run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
         everything = train if valid is None else train.joined(valid)
         if run.time_left() > time.monotonic() - start:
             with run.timed("training"):
-                encoders = self._train(everything, self.temperature_, self.config.encoders, run, "mnn")
+                encoders = self._train(everything, run, "mnn")
         with run.timed("index"):
-            self._remember(encoders, everything, run.seed)
+            self._remember(encoders.rounded(self.config.precision), everything, run.seed, tuple(self.blend_.rules))
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
             return train, train
         return train.split(self.config.valid_share, run.rng(10), at_most=1000)
 
-    def _choose(self, train: Points, valid: Points, run: Run) -> tuple[Encoders, float, Blend]:
-        """The temperature and the votes that are best on the held-out points, with one pair of encoders."""
+    def _choose_setting(self, train: Points, valid: Points, run: Run) -> Mapping[str, float]:
+        """The one of the loss's settings whose small encoders answer best; what the user has set stays."""
+        c, own = self.config, self.config.to_dict()
+        settings = [{k: own[k] or v for k, v in setting.items()} for setting in SETTINGS[c.loss]]
+        if settings[0] == settings[1]:
+            return settings[0]
+        few = train.take(np.sort(run.rng(13).permutation(train.n_points)[:_SKETCHED]))
+        quality = []
+        for i, setting in enumerate(settings):
+            sketch = Mnn(c.replace(**_SKETCH))
+            sketch.setting_ = setting
+            encoders = sketch._train(few, run, f"mnn-setting-{i}")
+            quality.append(sketch._choose_votes(encoders, few, valid, run)[1])
+            run.progress.message(f"mean P@1,3,5 {quality[-1]:.4f} with {setting}, in small")
+        return settings[int(np.argmax(quality))]
+
+    def _choose_votes(self, encoders: Encoders, train: Points, valid: Points, run: Run) -> tuple[Blend, float]:
+        """Who votes, and how: what is best on the held-out points, and the mean of P@1, 3 and 5 that it has there."""
         c = self.config
-        given = c.temperature or (1.0 if c.loss != "infonce" else None)
+        self._remember(encoders, train, run.seed, SOURCES if c.ranking == "blend" else (c.ranking,))
         neighbours = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
-        tried = []
-        for temperature in (given,) if given else TEMPERATURES:
-            encoders = self._train(train, temperature, 1, run, f"mnn-choice-{temperature:g}")
-            self._remember(encoders, train, run.seed, SOURCES if c.ranking == "blend" else (c.ranking,))
-            blend, quality = self.neighbourhood_.choose(
-                encoders.points(valid.X), valid.Y, n_neighbors=neighbours, sharpness=sharpness
-            )
-            run.progress.message(f"temperature {temperature:g}: mean P@1,3,5 {quality:.4f} with {blend.facts()}")
-            tried.append((quality, encoders, temperature, blend))
-        return max(tried, key=lambda found: found[0])[1:]
+        codes = encoders.points(valid.X)
+        return self.neighbourhood_.choose(codes, valid.Y, n_neighbors=neighbours, sharpness=sharpness)
 
-    def _train(self, train: Points, temperature: float, encoders: int, run: Run, name: str) -> Encoders:
-        c, width = self.config, encoders * self.config.dim
+    def _train(self, train: Points, run: Run, name: str) -> Encoders:
+        c, width = self.config, self.config.encoders * self.config.dim
         tables = {
             "features": Table.normal(train.n_features, width, c.dim**-0.5, run.rng(11)),
             "labels": Table.normal(train.n_labels, width, c.dim**-0.5, run.rng(12)),
@@ -199,24 +195,20 @@ class Mnn(Method):
         batches = Batches(
             train.X,
             train.Y,
-            size=c.batch or (256 if len(matched) < 10_000 else 512),
+            size=c.batch or (256 if len(matched) < 20_000 else 512),
             seed=run.seed,
-            keep=c.keep,
+            keep=self.setting_["keep"],
             rows=matched,
             extend=lambda batch, rng: self._extend(batch, rng, prints),
         )
-        epochs = c.epochs or max(10, min(25, math.ceil(_STEPS / max(1, len(batches)))))
+        epochs = c.epochs or max(8, min(25, math.ceil(_STEPS / max(1, len(batches)))))
         plan = Plan(epochs=epochs, lr=c.lr, schedule="linear")
-
-        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-            return self._objective(batch, rows, temperature)
-
-        Trainer(run, batches, objective, plan, tables=tables, name=name).fit()
+        Trainer(run, batches, self._objective, plan, tables=tables, name=name).fit()
         return Encoders(tables["features"].numpy(), tables["labels"].numpy(), c.dim)
 
     # -- prediction: encode, search, vote
 
-    def _remember(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...] | None = None) -> None:
+    def _remember(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...]) -> None:
         """Label l is voter l, training point i is voter n_labels + i; those without a code have no vote."""
         L = train.n_labels
         self.encoders_, self.Y_ = encoders, train.Y
@@ -229,7 +221,7 @@ class Mnn(Method):
             "sets": lambda: encoders.sets(train.Y[points]),
             "points": lambda: encoders.points(train.X[full]),
         }
-        codes = {source: (voters[source], encode[source]()) for source in sources or self.blend_.rules}
+        codes = {source: (voters[source], self._compact(encode[source]())) for source in sources}
         self.neighbourhood_ = Neighbourhood(codes, _ballots(train.Y), seed=seed)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
@@ -241,28 +233,38 @@ class Mnn(Method):
 
     # -- state
 
+    def _compact(self, codes: Codes) -> Codes:
+        """What is left of codes after saving and loading, at unit length: the second rounding changes a last bit, if
+        anything, and a third would not."""
+        return rounded(unit_rows(rounded(codes, self.config.precision)), self.config.precision)
+
     def state(self) -> State:
         arrays, facts = self.neighbourhood_.state()
         tables = {"features": self.encoders_.features, "label_vectors": self.encoders_.labels}
-        chosen = {"blend": self.blend_.facts(), "temperature": self.temperature_, "n_points": self.Y_.shape[0]}
-        return State({**arrays, **tables, **pack_csr("Y", self.Y_)}, {**chosen, "indexes": facts})
+        tables |= {name: array for name, array in arrays.items() if name.endswith(".vectors")}
+        for name, table in tables.items():
+            arrays |= pack_table(name, table, self.config.precision)
+        chosen = {"blend": self.blend_.facts(), "setting": dict(self.setting_), "n_points": self.Y_.shape[0]}
+        return State({**arrays, **pack_csr("Y", self.Y_)}, {**chosen, "indexes": facts})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         try:
             self.blend_ = Blend.from_facts(state.facts["blend"])
-            self.temperature_, n_points = state.fact("temperature", low=0), int(state.fact("n_points", low=0))
-            indexes = dict(state.facts["indexes"])
+            n_points, indexes = int(state.fact("n_points", low=0)), dict(state.facts["indexes"])
+            self.setting_ = {str(name): float(value) for name, value in state.facts["setting"].items()}
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
-        features = state.array("features", ndim=2).astype(np.float32, copy=False)
-        labels = state.array("label_vectors", shape=(n_labels, features.shape[1])).astype(np.float32, copy=False)
-        if len(features) != n_features or features.shape[1] % self.config.dim:
-            raise ModelFileError(f"the model has feature vectors of shape {features.shape}, not of {n_features} rows")
-        self.encoders_ = Encoders(features, labels, self.config.dim)
-        self.neighbourhood_ = Neighbourhood.restored(state.arrays, indexes, _ballots(self.Y_), features.shape[1])
         if not self.blend_.rules.keys() <= indexes.keys():
             raise ModelFileError("the model lacks an index that its blend asks")
+        width = self.config.encoders * self.config.dim
+        features = unpack_table("features", state.arrays, n_features, width)
+        labels = unpack_table("label_vectors", state.arrays, n_labels, width)
+        self.encoders_ = Encoders(features, labels, self.config.dim)
+        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        arrays = dict(state.arrays)
+        for name in (f"{source}.vectors" for source in indexes):
+            arrays[name] = unpack_table(name, arrays, len(state.array(name, ndim=2)), width)
+        self.neighbourhood_ = Neighbourhood.restored(arrays, indexes, _ballots(self.Y_), width)
 
 
 def _ballots(Y: sp.csr_matrix) -> sp.csr_matrix:
