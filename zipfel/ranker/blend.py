@@ -18,7 +18,7 @@ from zipfel.errors import ModelFileError
 
 Array = npt.NDArray[Any]
 _NEWTON = 12
-_TOP = 20
+_TOP = 10
 """Candidates of a document that `fit_top` learns from."""
 
 

@@ -32,18 +32,18 @@ from zipfel.training import Batch, Batches, Plan, Trainer
 Codes = npt.NDArray[np.float32]
 _TEMPERATURES = (0.05, 0.15)
 LARGE = 15_000
-"""Points above which the encoder is smaller and sees each point less often: there are the classifiers, too."""
+"""Points above which batches are larger and each point is seen less often."""
 _STEPS = 400
 """Steps that training takes at least, where `epochs` is not given."""
 
 
 @dataclass(frozen=True)
 class MatcherConfig(Config):
-    dim: int | None = param(None, "numbers in a code, of each encoder; none: 256, or 128 above 15,000 points", low=1)
-    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 400,000 non-zeros", low=1, high=8)
+    dim: int = param(256, "numbers in a code, of each encoder", low=1)
+    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 600,000 non-zeros", low=1, high=8)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(
-        None, "passes over train; none: 8, or what makes 400 steps, to 25; 4 above 15,000 points", low=1
+        None, "passes over train; none: 8, or what makes 400 steps, to 25; 6 above 15,000 points", low=1
     )
     batch: int | None = param(None, "rows a step; none: 256, or 512 above 15,000 points", low=1)
     labels: float = param(1.0, "weight of single labels against the whole set, in every other encoder", low=0)
@@ -55,8 +55,8 @@ class Matcher:
 
     def __init__(self, config: MatcherConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         self.config = config
-        self.dim = config.dim or (128 if X.shape[0] > LARGE else 256)
-        self.encoders = config.encoders or max(1, min(4, round(1_400_000 / max(1, X.nnz))))
+        self.dim = config.dim
+        self.encoders = config.encoders or max(1, min(4, round(2_200_000 / max(1, X.nnz))))
         width, scale = self.encoders * self.dim, self.dim**-0.5
         self._tables = {
             "features": Table.normal(X.shape[1], width, scale, run.rng(21)),
@@ -76,7 +76,7 @@ class Matcher:
 
         size = c.batch or (256 if X.shape[0] <= LARGE else 512)
         batches = Batches(X, Y, size=size, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
-        least = 4 if X.shape[0] > LARGE else 8
+        least = 6 if X.shape[0] > LARGE else 8
         epochs = c.epochs or max(least, min(25, math.ceil(_STEPS / max(1, len(batches)))))
         plan = Plan(epochs=max(1, epochs // 4), lr=c.lr / 3) if again else Plan(epochs=epochs, lr=c.lr)
         Trainer(run, batches, self._objective, plan, tables=self._tables, name=name).fit()

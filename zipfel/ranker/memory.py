@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 VOTES = ("codes: points", "codes: sets", "codes: crowd")
 """Votes of the neighbours whose features are alike, of those whose label sets are, and of all of them nearly alike."""
 _SHARP, _FLAT = 15.0, 4.0
-APPROXIMATE_ABOVE = 8_000
+APPROXIMATE_ABOVE = 20_000
 """Points above which neighbours are searched approximately."""
 
 
@@ -27,12 +27,19 @@ class Memory:
     cosines, and then weighed by each of them."""
 
     def __init__(
-        self, encoder: Encoder, points: npt.NDArray[np.float32], Y: sp.csr_matrix, voters: Array, *, seed: int = 0
+        self,
+        encoder: Encoder,
+        points: npt.NDArray[np.float32],
+        Y: sp.csr_matrix,
+        voters: Array,
+        *,
+        seed: int = 0,
+        exact: bool = False,
     ) -> None:
         """points: (n, width) the encoder's codes of the training points' features, rounded to float16.
-        voters: (n,) which of them may be found."""
+        voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
         self.points, self.sets = points, encoder.sets(Y)
-        kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE else "exact"
+        kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
         mean = (points + self.sets) * np.float32(0.5)
         self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
         self.index: Index = build_index(
