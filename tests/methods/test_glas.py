@@ -64,11 +64,11 @@ def test_every_regularizer_learns(regularizer: str) -> None:
 
 
 def test_vectors_are_of_one_length() -> None:
-    method = make(epochs=3)
+    method = make(epochs=3, precision="float32")
     method.fit(known().train, None, Run(seed=1))
     half = method.index_.vectors[:, : method.config.dim]  # the first of the two networks
     lengths = np.linalg.norm(half, axis=1)
-    np.testing.assert_allclose(lengths, float(method.network_.log_length[0].exp()) / 2, rtol=1e-4)
+    np.testing.assert_allclose(lengths, float(method.network_.log_length[0].exp().detach()) / 2, rtol=1e-4)
 
 
 def test_the_generalisation_gap_is_kept() -> None:
@@ -85,3 +85,33 @@ def test_rarity_lifts_rare_labels() -> None:
     X, counts = known().test.X, np.bincount(known().train.Y.indices)
     mean = [counts[method.predict(X, 3).labels].mean() for method in (plain, lifted)]
     assert mean[1] < mean[0]
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_a_rounded_model_answers_the_same_after_loading(precision: str) -> None:
+    method, again = make(epochs=3, precision=precision), make(epochs=3, precision=precision)
+    method.fit(known().train, known().valid, Run(seed=1))
+    again.restore(method.state(), known().train.n_features, known().train.n_labels)
+    assert method.state().arrays["features"].dtype == precision
+    before, after = (m.predict(known().test.X, 3) for m in (method, again))
+    np.testing.assert_array_equal(before.labels, after.labels)
+    np.testing.assert_array_equal(before.scores, after.scores)
+
+
+def test_two_points_and_one_label_only() -> None:
+    X = sp.identity(2, dtype=np.float32, format="csr")
+    two = make()
+    two.fit(Points(X, X), None, Run(seed=1))
+    assert two.predict(X, 1).labels[:, 0].tolist() == [0, 1]
+    one = make()
+    one.fit(Points(X, sp.csr_matrix(np.ones((2, 1), dtype=np.float32))), None, Run(seed=1))
+    assert (one.predict(X, 1).labels == 0).all()
+
+
+def test_points_without_labels_and_labels_without_points_do_not_disturb() -> None:
+    train = known().train
+    empty = sp.csr_matrix((20, train.n_labels), dtype=np.float32)
+    method = make()
+    method.fit(train.joined(Points(train.X[:20], empty)), known().valid, Run(seed=1))
+    assert p_at_1(method) > 0.85
+    assert 6 not in method.predict(known().test.X, 3).labels  # label 6 is never seen

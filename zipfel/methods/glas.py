@@ -17,6 +17,8 @@ Deviations; docs/methods/glas.md has what they are worth:
   get far in a few epochs.
 - Scores are lowered by r log(N_l / N), `rarity`; 0 is the paper's.
 - Two networks are trained side by side on the same batches, and their scores averaged; `networks` = 1 is the paper's.
+- The code's numbers are dropped at random too, before it is normalised (`dropout`), beside the paper's input dropout.
+- What is kept is rounded to int8 with a scale for each row; `precision` = float32 keeps all of it.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from zipfel.methods.base import Method, Points, State
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.quantize import PRECISIONS, pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
 from zipfel.ranking import PAD, Ranking
@@ -85,6 +88,7 @@ class GlasConfig(declared.Config):
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", symbol="eta", low=1e-6)
     patience: int | None = param(None, "epochs without a better validation P@1 before training stops", low=1)
     valid_share: float = param(0.03, "share of train to hold out where no validation set is given", low=0.001, high=0.5)
+    precision: str = param("int8", "how the vectors are kept", choices=PRECISIONS)
 
 
 class _Network(nn.Module):
@@ -197,6 +201,7 @@ class Glas(Method):
             ).fit()
         with run.timed("index"):
             self._finish(tables)
+            self.features_ = rounded(self.features_, c.precision)
             self.gap_ = self._gap(train, valid, run)
 
     def _tables(self, train: Points, run: Run) -> dict[str, Table]:
@@ -242,12 +247,12 @@ class Glas(Method):
 
     def _finish(self, tables: Mapping[str, Table]) -> None:
         """The index over g v_y, with -r log(N_y / N) as a last number that every code meets with a 1."""
-        self.features_ = tables["features"].numpy()
+        self.features_: Vectors = tables["features"].numpy()
         seen = np.flatnonzero(self.priors_)
         lengths = np.repeat(self.network_.log_length.detach().exp().numpy() / self.config.networks, self.config.dim)
         lowered = self.config.rarity * np.log(self.priors_[seen])
         vectors = np.column_stack([lengths * self._unit(tables["labels"].numpy()[seen]), -lowered])
-        self.index_ = build_index(vectors.astype(np.float32), seen, metric="inner")
+        self.index_ = build_index(rounded(vectors.astype(np.float32), self.config.precision), seen, metric="inner")
 
     def _encode(self, X: sp.csr_matrix, features: Vectors) -> Vectors:
         self.network_.eval()
@@ -270,19 +275,22 @@ class Glas(Method):
 
     def state(self) -> State:
         arrays, facts = self.index_.state()
+        own = {f"index.{name}": array for name, array in arrays.items()}
+        for name, table in {"features": self.features_, "index.vectors": self.index_.vectors}.items():
+            own |= pack_table(name, table, self.config.precision)
         network = {name: tensor.numpy() for name, tensor in self.network_.state_dict().items()}
-        own = {"features": self.features_, "priors": self.priors_, **network}
-        return State({**{f"index.{n}": a for n, a in arrays.items()}, **own}, {"index": facts, "gap": self.gap_})
+        return State({**own, "priors": self.priors_, **network}, {"index": facts, "gap": self.gap_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
         width = c.networks * c.dim
-        self.features_ = state.array("features", shape=(n_features, width))
+        self.features_ = unpack_table("features", state.arrays, n_features, width)
         self.priors_ = state.array("priors", shape=(n_labels,))
         self.network_ = _Network(c)
         names = {"bias": (width,), "log_length": (c.networks,)}
         self.network_.load_state_dict({n: torch.tensor(state.array(n, shape=shape)) for n, shape in names.items()})
         parts = {n.removeprefix("index."): a for n, a in state.arrays.items() if n.startswith("index.")}
+        parts["vectors"] = unpack_table("vectors", parts, len(state.array("index.ids", ndim=1)), width + 1)
         try:
             self.gap_, facts = dict(state.facts["gap"]), dict(state.facts["index"])
         except (KeyError, TypeError, ValueError) as error:
