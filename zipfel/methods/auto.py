@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param, part
+from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.methods.auto_parts import Fitting, Found, join_votes, part_of, under
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
@@ -40,7 +41,6 @@ from zipfel.ranker.matcher import Encoder, MatcherConfig
 from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.training.holdout import held_out_runs
 
 Array = npt.NDArray[Any]
 TAILS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2)

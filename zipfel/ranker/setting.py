@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.data.splitting import held_out_runs
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import is_true
 from zipfel.ranker.problems import Problems, with_strangers
 from zipfel.ranker.sparse import RankerConfig, SparseRanker, damped
 from zipfel.ranker.words import WordMemory, vote_weights
 from zipfel.ranking import Ranking
-from zipfel.training.holdout import held_out_runs
 
 Array = npt.NDArray[Any]
 _LEARN, _ASK = 5000, 1500
