@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.data import Dataset, sample, split
-from zipfel.data.splitting import positions
+from zipfel.data.splitting import held_out_runs, positions
 from zipfel.errors import ParameterError
 
 
@@ -66,3 +66,11 @@ def test_shares_that_make_no_sense(share: float) -> None:
         split(numbered(5), share)
     with pytest.raises(ParameterError, match="at least 1 row"):
         sample(numbered(5), 0)
+
+
+def test_held_out_runs_are_consecutive_and_as_many_as_asked_for() -> None:
+    rows = held_out_runs(1000, 120, np.random.default_rng(0), length=40)
+    assert len(rows) == len(np.unique(rows)) == 120
+    assert (np.diff(rows) == 1).sum() >= 120 - 4  # three runs and perhaps a cut one
+    assert len(held_out_runs(3, 1, np.random.default_rng(0))) == 1
+    assert held_out_runs(10, 10, np.random.default_rng(1)).tolist() == list(range(10))

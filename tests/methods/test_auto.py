@@ -10,7 +10,9 @@ import pytest
 from tests.contract import QUICK, known
 from zipfel.methods import make_method
 from zipfel.methods.auto import Auto
+from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
+from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
 
 
@@ -21,10 +23,11 @@ def _fitted(**params: Any) -> Auto:
     return method
 
 
-@pytest.mark.parametrize("without", ["votes", "classifiers", "prior"])
+@pytest.mark.parametrize("without", ["votes", "codes", "classifiers", "prior"])
 def test_every_part_can_be_switched_off(without: str) -> None:
     method = _fitted(**{without: False})
-    assert {"votes": "crowd", "classifiers": "trust", "prior": "frequency"}[without] not in method.blend_.names
+    gone = {"votes": "words: crowd", "codes": "codes: sets", "classifiers": "trust", "prior": "frequency"}[without]
+    assert gone not in method.blend_.names
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
 
 
@@ -38,4 +41,23 @@ def test_a_given_validation_set_is_learnt_from_in_the_end() -> None:
     method = make_method("auto", QUICK["auto"])
     assert isinstance(method, Auto)
     method.fit(known().train, known().valid, Run(seed=1, threads=1))
-    assert len(method.codes_) == known().train.n_points + known().valid.n_points
+    n_points = known().train.n_points + known().valid.n_points
+    assert len(method.words_) == len(method.memory_.points) == method.Y_.shape[0] == n_points
+
+
+def test_held_out_points_are_not_seen_before_the_blend_is_learnt() -> None:
+    points = known().train
+    seen = np.arange(points.n_points) % 3 > 0
+    near = WordMemory.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 20)
+    ids, cosines = Fitting(points, near, Run(seed=1, threads=1)).near_among(seen)
+    assert (ids >= 0).any()
+    assert seen[ids[ids >= 0]].all()
+    assert not cosines[ids < 0].any()
+
+
+def test_joined_neighbours_keep_their_own_kinds_of_votes() -> None:
+    one = np.array([[3, 1]]), np.array([[[0.2], [0.8]]], dtype=np.float32)
+    other = np.array([[7]]), np.array([[[0.5, 0.6]]], dtype=np.float32)
+    ids, weights = join_votes(one, other)
+    assert ids.tolist() == [[3, 1, 7]]
+    np.testing.assert_allclose(weights[0], [[0.2, 0, 0], [0.8, 0, 0], [0, 0.5, 0.6]])

@@ -147,3 +147,28 @@ def test_damaged_state_is_refused(harm: str) -> None:
         state[harm][-1] += 1000
     with pytest.raises(ModelFileError):
         SparseRanker.restored(state, X.shape[1], Y.shape[1])
+
+
+def test_dual_variables_are_taken_over_by_document_and_label() -> None:
+    X, Y = _points()
+    seen = np.flatnonzero(np.arange(X.shape[0]) % 5)
+    before = Problems.build(Y[seen], _everywhere(Y[seen]))
+    SparseRanker(EXACT).fit(X[seen], before)
+    after = Problems.build(Y, _everywhere(Y))
+    after.start_from(before, seen)
+    for label in (0, 5):
+        old, new = (slice(p.ptr[label], p.ptr[label + 1]) for p in (before, after))
+        known = dict(zip(seen[before.docs[old]].tolist(), before.dual[old].tolist(), strict=True))
+        expected = [known.get(doc, 0.0) for doc in after.docs[new].tolist()]
+        assert any(expected)
+        np.testing.assert_array_equal(after.dual[new], expected)
+
+
+def test_logistic_classifiers_learn_at_the_default_tolerance() -> None:
+    X, Y = _points()
+    ranker = SparseRanker(RankerConfig(loss="logistic", cost=1.0, precision="float32")).fit(
+        X, Problems.build(Y, _everywhere(Y))
+    )
+    margins = ranker.score(X, _everywhere(Y))
+    truth = Y.toarray() > 0
+    assert margins[truth].mean() - margins[~truth].mean() > 1

@@ -1,0 +1,98 @@
+"""Neighbours by words against plain cosines, and their votes against a plain count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from zipfel.errors import ModelFileError
+from zipfel.ranker import words
+from zipfel.ranker._votes import cast_votes
+from zipfel.ranker.words import WordMemory, vote_weights
+
+
+def _rows(n: int = 60, width: int = 12, seed: int = 0) -> sp.csr_matrix:
+    return sp.random(n, width, 0.4, format="csr", dtype=np.float32, random_state=seed)
+
+
+def _cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1)[None]
+    return left @ right.T / np.where(lengths > 0, lengths, 1)
+
+
+def test_the_nearest_by_cosine_are_found() -> None:
+    X = _rows()
+    memory = WordMemory.build(X, np.ones(60, dtype=bool))
+    asked = _rows(5, seed=1)
+    ids, cosines = memory.search(asked, 6)
+    expected = _cosines(asked.toarray(), memory.rows.toarray())
+    np.testing.assert_allclose(cosines, -np.sort(-expected, axis=1)[:, :6], atol=1e-5)
+    np.testing.assert_allclose(np.take_along_axis(expected, ids, 1), cosines, atol=1e-5)
+    assert np.abs(expected - _cosines(asked.toarray(), X.toarray())).max() < 0.01  # a byte a value is enough
+
+
+def test_no_point_is_its_own_neighbour_and_all_others_are_there() -> None:
+    X = _rows(30)
+    ids, cosines = WordMemory.build(X, np.ones(30, dtype=bool)).search_own(X, 40)
+    assert ids.shape == (30, 40)
+    assert not (ids == np.arange(30)[:, None]).any()
+    expected = _cosines(X.toarray(), X.toarray())
+    np.fill_diagonal(expected, 0)
+    for i in range(30):
+        assert set(ids[i, ids[i] >= 0]) == set(np.flatnonzero(expected[i] > 0))
+        assert (np.diff(cosines[i]) <= 0).all()
+
+
+def test_rows_that_do_not_vote_are_not_found() -> None:
+    X = _rows()
+    ids, _ = WordMemory.build(X, np.arange(60) < 10).search(X, 20)
+    assert ids.max() < 10
+
+
+def test_frequent_words_are_passed_over_where_they_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = sp.hstack([sp.csr_matrix(np.ones((60, 1), dtype=np.float32)), _rows()], format="csr")
+    assert 0 in WordMemory.build(everywhere, np.ones(60, dtype=bool)).rows.indices
+    monkeypatch.setattr(words, "ADDITIONS", 59)
+    kept = WordMemory.build(everywhere, np.ones(60, dtype=bool)).rows.indices
+    assert 0 not in kept
+    assert len(kept) > 0
+
+
+def test_a_memory_is_restored_as_it_was() -> None:
+    X = _rows()
+    memory = WordMemory.build(X, np.ones(60, dtype=bool))
+    again = WordMemory.restored(memory.state(), 60, 12)
+    for mine, theirs in zip(memory.search(X, 5), again.search(X, 5), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("part", ["indptr", "features", "values"])
+def test_a_damaged_memory_is_refused(part: str) -> None:
+    state = WordMemory.build(_rows(), np.ones(60, dtype=bool)).state()
+    with pytest.raises(ModelFileError):
+        WordMemory.restored({**state, part: state[part][:-1]}, 60, 12)
+    with pytest.raises(ModelFileError):
+        WordMemory.restored({name: a for name, a in state.items() if name != part}, 60, 12)
+
+
+def test_weights_are_shares_and_powers_of_the_cosine() -> None:
+    cosines = np.array([[0.8, 0.4, 0.0], [0.0, 0.0, 0.0]], dtype=np.float32)
+    weights = vote_weights(cosines)
+    np.testing.assert_allclose(weights[0, :, 0], [2 / 3, 1 / 3, 0], atol=1e-6)
+    np.testing.assert_allclose(weights[0, :, 1], [8 / 9, 1 / 9, 0], atol=1e-6)
+    assert not weights[1].any()
+
+
+def test_votes_are_the_weighted_counts() -> None:
+    rng = np.random.default_rng(0)
+    Y = sp.csr_matrix((rng.random((50, 8)) < 0.3).astype(np.float32))
+    ids, weights = rng.integers(-1, 50, (6, 9)), rng.random((6, 9, 3)).astype(np.float32)
+    labels, votes = cast_votes(ids, weights, Y, 10)
+    plain = np.einsum("nms,nml->nls", weights * (ids >= 0)[:, :, None], Y.toarray()[ids])
+    assert (labels[:, -1] == -1).all()  # there are 8 labels only
+    for i in range(6):
+        known = labels[i] >= 0
+        np.testing.assert_allclose(votes[i, known], plain[i, labels[i, known]], atol=1e-5)
+        assert (np.diff(votes[i, known].sum(axis=1)) <= 1e-6).all()
+        assert set(labels[i, known]) == set(np.flatnonzero(plain[i].sum(axis=1) > 0))
