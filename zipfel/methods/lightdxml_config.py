@@ -21,7 +21,7 @@ _FURTHER_BELOW = 200_000
 class SparseConfig(RankerConfig):
     """Weights of half the usual number: the sparse classifiers are one opinion of several here."""
 
-    threshold: float = param(0.06, "weights up to this are dropped", low=0)
+    threshold: float = param(0.07, "weights up to this are dropped", low=0)
 
 
 @dataclass(frozen=True)
