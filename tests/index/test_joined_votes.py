@@ -45,6 +45,13 @@ def test_the_better_source_is_chosen():
     assert votes.share == 1.0
 
 
+def test_by_less_than_chance_the_usual_share_stays():
+    votes = joined()
+    quality = votes.choose(CODES, score, Y, shares=(0.0, 0.25), n_neighbors=(1,), sharpness=(0.0,))
+    assert votes.share == 0.25
+    assert abs(quality - np.mean([1, 4 / 9, 4 / 15])) < 1e-6  # the same as without the scores
+
+
 def test_without_any_source_only_the_scores_count():
     votes = JoinedVotes.of({}, Y, seed=0)
     votes.choose(CODES, score, Y, shares=(1.0,))

@@ -7,7 +7,7 @@ import torch
 
 from tests.contract import N_FEATURES, OWN, QUICK, SEEN, known
 from zipfel.errors import DataError, ParameterError
-from zipfel.methods import make_method
+from zipfel.methods import Points, make_method
 from zipfel.metrics import evaluate
 from zipfel.run import Run
 
@@ -48,6 +48,15 @@ def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes(plain):
     np.testing.assert_allclose(parts[0.25], 0.25 * parts[1.0] + 0.75 * parts[0.0], atol=1e-6)
     assert (parts[1.0] > 0).all()
     assert (parts[1.0] < 1).all()
+
+
+def test_labels_that_train_lacks_are_never_decoded_before_the_others():
+    train = known().train
+    method = make_method("rankae", {**QUICK["rankae"], "loss": "ranking", "readout": "decoder", "refit": False})
+    wide = sp.csr_matrix((train.Y.data, train.Y.indices, train.Y.indptr), shape=(train.n_points, 5000))
+    method.fit(Points(train.X, wide), None, Run(seed=1, threads=1))
+    seen = np.unique(train.Y.indices)
+    assert np.isin(method.predict(known().test.X, len(seen)).labels, seen).all()
 
 
 def test_explanation_favours_the_words_of_the_label(plain):

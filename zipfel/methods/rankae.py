@@ -60,6 +60,8 @@ from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 Floats = npt.NDArray[np.float32]
 _STEPS, _FEW = 800, 10
 """Training steps that are taken at least; points below which none is held out."""
+_NEVER = -20.0
+"""Bias of labels that train does not have: the decoder can't know them."""
 _SOURCES = ("points", "sets")
 """Who may vote: training points by their own codes, and by those of their label sets."""
 
@@ -215,6 +217,8 @@ class RankAe(Method):
             return self._objective(batch, rows, network)
 
         Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
+        never = np.bincount(train.Y.indices, minlength=train.n_labels) == 0
+        tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
         return Trained.of(network, tables)
 
     def _network(self) -> LabelAutoencoder:
