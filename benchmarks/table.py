@@ -2,7 +2,7 @@
 
 Every registered method on every data set, by P@1, P@3 and P@5; a method's rank score is its mean place among them.
 Finished cells are kept in table.jsonl under --out, so that the table can be run in pieces, `--methods` and `--data` at
-a time; `--finished` runs nothing and shows all that is there. The cheap methods come first.
+a time; `--finished` runs nothing and shows what is there of them. The cheap methods come first.
 """
 
 from __future__ import annotations
@@ -62,9 +62,14 @@ def main() -> None:
     parser.set_defaults(test_points=0)
     parser.add_argument("--data", nargs="+", default=list(DATA))
     parser.add_argument("--methods", nargs="+", default=sorted(method_names(), key=_order))
-    parser.add_argument("--finished", action="store_true", help="run nothing; show every cell that was ever finished")
+    parser.add_argument("--finished", action="store_true", help="run nothing; show the cells that are finished")
     asked = parser.parse_args()
-    found = finished(asked.out / FILE) if asked.finished else compare(asked, {m: m for m in asked.methods}, FILE)
+    if asked.finished:
+        known = finished(asked.out / FILE)
+        cells = {data: known.get(data, {}) for data in asked.data}
+        found = {data: {m: mine[m] for m in asked.methods if m in mine} for data, mine in cells.items() if mine}
+    else:
+        found = compare(asked, {m: m for m in asked.methods}, FILE)
     print("\n{cpu}, {cores} cores, {memory_gb} GB, Python {python}\n".format(**machine()))
     print("\n".join(lines(found)))
 

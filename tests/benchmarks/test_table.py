@@ -31,7 +31,7 @@ def test_in_pieces_and_resumed(tmp_path, monkeypatch, capsys):
     run(monkeypatch, capsys, tmp_path, "--data", "one", "--methods", "popular", "centroid")
     file = tmp_path / "out" / "table.jsonl"
     assert len(file.read_text().splitlines()) == 3  # popular on one was not run again
-    shown = run(monkeypatch, capsys, tmp_path, "--finished")
+    shown = run(monkeypatch, capsys, tmp_path, "--finished", "--data", "one", "two")
     assert "seed 1" not in shown
     assert "| one | P@1 | " in shown
     assert "| two | P@5 | **" in shown
