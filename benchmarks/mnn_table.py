@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from benchmarks.ablation import arguments, run, show
 
-VARIANTS = {
-    "paper's loss, h 10, m 0.2, keep 0.6, dim 300, 1 encoder": "mnn[loss=contrastive;encoders=1]",
-    "h 1": "mnn[loss=contrastive;encoders=1;negatives=1]",
-    "h 50": "mnn[loss=contrastive;encoders=1;negatives=50]",
-    "m 0": "mnn[loss=contrastive;encoders=1;margin=0]",
-    "m 0.4": "mnn[loss=contrastive;encoders=1;margin=0.4]",
-    "keep 1": "mnn[loss=contrastive;encoders=1;keep=1]",
-    "keep 0.8": "mnn[loss=contrastive;encoders=1;keep=0.8]",
-    "keep 0.4": "mnn[loss=contrastive;encoders=1;keep=0.4]",
-    "dim 100": "mnn[loss=contrastive;encoders=1;dim=100]",
-    "dim 600": "mnn[loss=contrastive;encoders=1;dim=600]",
-    "overlapping sets are no negatives": "mnn[loss=contrastive;encoders=1;exclude=overlapping]",
+BASE = "loss=contrastive;encoders=1"
+CHANGES = {
+    "paper's loss, h 25, m 0.2, keep 0.8, dim 150, 1 encoder": "negatives=25;keep=0.8",
+    "h 1": "negatives=1;keep=0.8",
+    "h 10": "negatives=10;keep=0.8",
+    "h 50": "negatives=50;keep=0.8",
+    "m 0": "negatives=25;keep=0.8;margin=0",
+    "m 0.4": "negatives=25;keep=0.8;margin=0.4",
+    "keep 1": "negatives=25;keep=1",
+    "keep 0.6": "negatives=25;keep=0.6",
+    "keep 0.4": "negatives=25;keep=0.4",
+    "dim 50": "negatives=25;keep=0.8;dim=50",
+    "dim 300": "negatives=25;keep=0.8;dim=300",
+    "overlapping sets are no negatives": "negatives=25;keep=0.8;exclude=overlapping",
+}
+VARIANTS = {name: f"mnn[{BASE};{change}]" for name, change in CHANGES.items()} | {
     "InfoNCE, 1 encoder": "mnn[encoders=1]",
     "InfoNCE, label vectors vote": "mnn[encoders=1;ranking=labels]",
     "InfoNCE, label sets vote": "mnn[encoders=1;ranking=sets]",

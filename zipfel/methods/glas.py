@@ -201,7 +201,7 @@ class Glas(Method):
             ).fit()
         with run.timed("index"):
             self._finish(tables)
-            self.features_ = rounded(self.features_, c.precision)
+            self.features_ = rounded(tables["features"].numpy(), c.precision)
             self.gap_ = self._gap(train, valid, run)
 
     def _tables(self, train: Points, run: Run) -> dict[str, Table]:
@@ -247,7 +247,7 @@ class Glas(Method):
 
     def _finish(self, tables: Mapping[str, Table]) -> None:
         """The index over g v_y, with -r log(N_y / N) as a last number that every code meets with a 1."""
-        self.features_: Vectors = tables["features"].numpy()
+        self.features_ = tables["features"].numpy()
         seen = np.flatnonzero(self.priors_)
         lengths = np.repeat(self.network_.log_length.detach().exp().numpy() / self.config.networks, self.config.dim)
         lowered = self.config.rarity * np.log(self.priors_[seen])

@@ -34,9 +34,9 @@ class MnnConfig(declared.Config):
     keep: float | None = param(
         None, "share of a row's features that dropout keeps; none: 0.6, or 0.8 with h 25", symbol="p", low=0.01, high=1
     )
-    epochs: int | None = param(None, "passes over train; none: 8, or what makes 400 steps, to 25", low=1)
-    batch: int | None = param(None, "rows a step; none: 256, from 20,000 rows on 512", low=1)
-    lr: float = param(5e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+    epochs: int | None = param(None, "passes over train; none: 10, or what makes 400 steps, to 25", low=1)
+    batch: int | None = param(None, "rows a step; none: 256, from 10,000 rows on 512", low=1)
+    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
     ranking: str = param("blend", "whose votes count", choices=("blend", *SOURCES))
     n_neighbors: int | None = param(None, "voters of a source; none: by held-out points", low=1)
     sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
