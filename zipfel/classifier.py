@@ -47,7 +47,7 @@ class Zipfel:
 
     def __init__(
         self,
-        method: str = "knn",
+        method: str = "auto",
         *,
         preset: str | None = None,
         weighting: str = "auto",

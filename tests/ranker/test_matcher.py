@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tests.contract import known
+from zipfel.nn.quantize import unpack_table
 from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
 from zipfel.run import Run
 
@@ -58,5 +59,6 @@ def test_codes_are_rounded_as_they_are_saved() -> None:
     train, run = known().train, Run(seed=1, threads=1)
     encoder = Matcher(MatcherConfig(dim=8), train.X, train.Y, run).encoder()
     saved = encoder.state()
-    np.testing.assert_array_equal(saved["features"].astype(np.float32), encoder.features)
-    assert saved["labels"].dtype == np.float16
+    assert saved["features"].dtype == saved["labels"].dtype == np.int8
+    for name, table in (("features", encoder.features), ("labels", encoder.labels)):
+        np.testing.assert_array_equal(unpack_table(name, saved, *table.shape), table)

@@ -86,6 +86,8 @@ def demo(
     start = time.monotonic()
     train, test = datasets.load("debian-tags")
     say(f"debian-tags: {train.n_points:,} package descriptions, {test.n_points:,} to test on, {train.n_labels} tags")
+    if method == options.DEFAULT_METHOD and preset is None:
+        preset = "quick"  # a first look should not take longer than it takes to decide whether to stay
     model = _estimator(method, preset, "auto", {}, None, {})
     scores = fit_and_save(model, train, None, test, _run(seed, threads, None, "cpu", out, False), out)
     report(model, scores, out, time.monotonic() - start, as_json=False)

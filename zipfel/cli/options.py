@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_METHOD = "knn"
+DEFAULT_METHOD = "auto"
 KS = "1,3,5"
 
 _FILES = "Tagged documents: JSONL, CSV, XMC, svmlight, ARFF, fastText, npz; .gz, .zst, - ."

@@ -89,7 +89,7 @@ def cast_votes(
     """
     labels = np.full((len(neighbours), width), -1, dtype=np.int64)
     votes = np.zeros((len(neighbours), width, weights.shape[2]), dtype=np.float32)
-    ids, counts = neighbours.astype(np.int64, copy=False), weights.astype(np.float32, copy=False)
+    ids, counts = np.ascontiguousarray(neighbours, dtype=np.int64), np.ascontiguousarray(weights, dtype=np.float32)
     rows = Y.indptr.astype(np.int64, copy=False), Y.indices.astype(np.int32, copy=False), int(Y.shape[1])
     over_blocks(lambda a, b: vote_labels(a, b, ids, counts, *rows, labels, votes), len(ids))
     return labels, votes

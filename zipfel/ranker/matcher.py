@@ -24,6 +24,7 @@ from zipfel.index.base import unit_rows
 from zipfel.kernels.topk import score_pairs
 from zipfel.losses.infonce import info_nce
 from zipfel.nn.bag import LocalRows, bag, encode_bag
+from zipfel.nn.quantize import pack_table, rounded
 from zipfel.nn.table import Table
 from zipfel.run import Run
 from zipfel.threads import over_blocks
@@ -101,12 +102,12 @@ class Matcher:
 
     def encoder(self) -> Encoder:
         features, labels = (self._tables[name].numpy() for name in ("features", "labels"))
-        return Encoder(_half(features), _half(labels), self.dim)
+        return Encoder(rounded(features, "int8"), rounded(labels, "int8"), self.dim)
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Trained vectors, rounded to float16 (a saved encoder answers the same), kept as float32."""
+    """Trained vectors, rounded to a byte a number (a saved encoder answers the same), kept as float32."""
 
     features: Codes  # (n_features, encoders * dim)
     labels: Codes  # (n_labels, encoders * dim)
@@ -141,12 +142,7 @@ class Encoder:
         return codes
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        return {"features": self.features.astype(np.float16), "labels": self.labels.astype(np.float16)}
-
-
-def _half(vectors: Codes) -> Codes:
-    rounded: Codes = vectors.astype(np.float16).astype(np.float32)
-    return rounded
+        return {**pack_table("features", self.features, "int8"), **pack_table("labels", self.labels, "int8")}
 
 
 def _fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:

@@ -36,7 +36,7 @@ class Memory:
         seed: int = 0,
         exact: bool = False,
     ) -> None:
-        """points: (n, width) the encoder's codes of the training points' features, rounded to float16.
+        """points: (n, width) the encoder's codes of the training points' features, rounded to a byte a number.
         voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
         self.points, self.sets = points, encoder.sets(Y)
         kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
