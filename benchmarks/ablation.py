@@ -32,13 +32,15 @@ def run(asked: argparse.Namespace, variants: Mapping[str, str]) -> dict[str, lis
     return summarise(bench.run(find_sources(folders), our_methods(list(variants.values()))))
 
 
-def show(found: Mapping[str, Sequence[Summary]], variants: Mapping[str, str]) -> None:
+def show(
+    found: Mapping[str, Sequence[Summary]], variants: Mapping[str, str], columns: Sequence[Column] = COLUMNS
+) -> None:
     """A table for each data set, mean and standard deviation over seeds."""
     names = {word: name for name, word in variants.items()}
     print("{cpu}, {cores} cores, {memory_gb} GB, Python {python}".format(**machine()))
     for data, summaries in found.items():
-        print(f"\n{data}\n\n| variant | {' | '.join(column.title for column in COLUMNS)} |")
-        print("|---|" + "---|" * len(COLUMNS))
+        print(f"\n{data}\n\n| variant | {' | '.join(column.title for column in columns)} |")
+        print("|---|" + "---|" * len(columns))
         for summary in summaries:
-            cells = " | ".join(summary.cell(column) for column in COLUMNS)
+            cells = " | ".join(summary.cell(column) for column in columns)
             print(f"| {names.get(summary.system, summary.system)} | {cells} |")

@@ -6,24 +6,27 @@ Every variant is the default with one thing changed, in its own process; the tab
 from __future__ import annotations
 
 from benchmarks.ablation import arguments, run, show
+from zipfel.bench.table import Column
 
 VARIANTS = {
     "auto": "auto",
+    "preset quick: without codes": "auto:quick",
     "one encoder": "auto[matcher.encoders=1]",
     "without single labels in the encoder's loss": "auto[matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",
     "votes for the shortlist only": "auto[votes=false]",
     "without label frequencies": "auto[prior=false]",
     "without strangers": "auto[strangers=0]",
+    "values as they are": "auto[damping=1]",
     "no bonus for rare labels": "auto[tail=0]",
     "classifiers alone, behind centroids": "ova",
-    "preset quick": "auto:quick",
 }
+COLUMNS = tuple(Column(name, name) for name in ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5"))
 DATA = ("bibtex", "delicious", "debian-tags", "debian-deps", "eurlex57k")
 
 
 def main() -> None:
-    show(run(arguments(__doc__ or "", DATA), VARIANTS), VARIANTS)
+    show(run(arguments(__doc__ or "", DATA), VARIANTS), VARIANTS, COLUMNS)
 
 
 if __name__ == "__main__":
