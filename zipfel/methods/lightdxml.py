@@ -44,8 +44,6 @@ from zipfel.run import Run
 from zipfel.training.holdout import held_out_rows
 
 _BLOCK = 512
-_WORTHWHILE = 0.04
-"""Share of the points held out above which the sparse classifiers are learnt anew with them."""
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 
 
@@ -77,14 +75,9 @@ class LightDXML(Method):
                 self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
 
     def _ask_further(self, train: Points, valid: Points, run: Run) -> Opinions:
-        """The blend is learnt by parts that know `train` alone; what is cheap then gets to know all points."""
+        """The blend is learnt by parts that know `train` alone; then they get to know all points."""
         opinions = Opinions(self.settings_, self.networks_).fit(train, run).learn(valid)
-        everything = train.joined(valid)
-        if valid.n_points > _WORTHWHILE * everything.n_points:
-            return opinions.fit(everything, run)
-        if self.settings_.votes:
-            opinions.remember(everything, run)
-        return opinions
+        return opinions.fit(train.joined(valid), run).forget()
 
     def _choose_beta(self, valid: Points) -> float:
         """The beta with the best P@1 + P@3 + P@5 on validation; ties go to the classifiers."""

@@ -43,6 +43,7 @@ _FAINT = 0.01
 TAILS = (0.0, 0.1, 0.2)
 _COST = 0.001
 """What a bonus may cost of the mean of P@1, P@3 and P@5."""
+_NOTHING = np.zeros((0, _SHORT + _STRANGERS), dtype=np.int32)
 _BLOCK = 1024
 """Rows that are answered at a time."""
 
@@ -54,9 +55,12 @@ class Opinions:
     ranker: SparseRanker | None = None
     blend: Blend
     tail: float = 0.0
+    _learnt_from: Array
+    _problems: Problems | None
 
     def __init__(self, settings: LightDXMLConfig, networks: Sequence[Network]) -> None:
         self.settings, self.networks, self.labels = settings, networks, networks[0].scorer.labels
+        self.forget()
 
     @property
     def names(self) -> list[str]:
@@ -66,25 +70,36 @@ class Opinions:
     # -- learning
 
     def fit(self, points: Points, run: Run) -> Opinions:
-        """Voters and classifiers of these points."""
+        """Voters and classifiers of these points. Where some were fitted before, they come first, and the classifiers
+        learn on from what they know."""
+        s = self.settings
         counts = np.bincount(points.Y.indices, minlength=points.n_labels)
         self.rarity = np.log(Propensity().inverse(counts, points.n_points)).astype(np.float32)
-        if self.settings.votes:
-            self.remember(points, run)
-        if self.settings.sparse:
-            shortlist = np.concatenate(
-                [self.networks[0].predict(points.X[a:b], _SHORT).labels for a, b in _blocks(points.n_points)]
-            )
-            learnt_from = with_strangers(shortlist.astype(np.int32), points.n_labels, _STRANGERS, run.rng(6))
-            problems = Problems.build(points.Y, learnt_from)
-            self.ranker = SparseRanker(self.settings.ranker).fit(points.X, problems, seed=run.seed)
+        if s.votes:
+            codes = self._codes([network.encode(points.X) for network in self.networks])
+            self.voters = Voters(codes, points.Y, neighbors=s.neighbors, precision=s.precision, seed=run.seed)
+        if s.sparse:
+            known = len(self._learnt_from)
+            problems = Problems.build(points.Y, self._shortlists(points, run))
+            if self._problems is not None:
+                problems.start_from(self._problems, np.arange(known))
+            self.ranker = SparseRanker(s.ranker).fit(points.X, problems, seed=run.seed)
+            self._problems = problems
         return self
 
-    def remember(self, points: Points, run: Run) -> None:
-        """These points vote from now on."""
-        s = self.settings
-        codes = self._codes([network.encode(points.X) for network in self.networks])
-        self.voters = Voters(codes, points.Y, neighbors=s.neighbors, precision=s.precision, seed=run.seed)
+    def _shortlists(self, points: Points, run: Run) -> Array:
+        """(n, c) labels that each point's classifiers learn from; those of points that were known stay as they are."""
+        known = len(self._learnt_from)
+        X = points.X[known:]
+        shortlist = np.concatenate([self.networks[0].predict(X[a:b], _SHORT).labels for a, b in _blocks(X.shape[0])])
+        found = with_strangers(shortlist.astype(np.int32), points.n_labels, _STRANGERS, run.rng(6, known))
+        self._learnt_from = np.concatenate([self._learnt_from, found])
+        return self._learnt_from
+
+    def forget(self) -> Opinions:
+        """What only learning needs."""
+        self._learnt_from, self._problems = _NOTHING, None
+        return self
 
     def learn(self, held: Points) -> Opinions:
         """The blend and the bonus, on points that no part has seen."""
