@@ -53,7 +53,7 @@ def test_rows_that_do_not_vote_are_not_found() -> None:
 def test_frequent_words_are_passed_over_where_they_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     everywhere = sp.hstack([sp.csr_matrix(np.ones((60, 1), dtype=np.float32)), _rows()], format="csr")
     assert 0 in WordMemory.build(everywhere, np.ones(60, dtype=bool)).rows.indices
-    monkeypatch.setattr(words, "ADDITIONS", 59)
+    monkeypatch.setattr(words, "ADDITIONS", 59)  # a word of all 60 documents alone costs 60
     kept = WordMemory.build(everywhere, np.ones(60, dtype=bool)).rows.indices
     assert 0 not in kept
     assert len(kept) > 0

@@ -16,8 +16,9 @@ Array = npt.NDArray[Any]
 POWERS = (1, 3, 8)
 """Votes count by the cosine to these powers: the crowd, the near ones, the nearest."""
 VOTES = ("words: crowd", "words: near", "words: nearest")
-ADDITIONS = 60_000
-"""A search may take this many additions a document on average; the most frequent words are passed over for it."""
+ADDITIONS, FEWEST_ADDITIONS, ALL_ADDITIONS = 60_000, 10_000, 5_000_000_000
+"""A search may take this many additions a document on average, fewer where there are many documents; the most frequent
+words are passed over for it."""
 
 
 class WordMemory:
@@ -38,7 +39,9 @@ class WordMemory:
         counts = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
         order = np.argsort(counts, kind="stable")
         cheap = np.zeros(X.shape[1], dtype=bool)
-        cheap[order[np.cumsum(counts[order] ** 2) <= ADDITIONS * max(1, X.shape[0])]] = True
+        n_points = max(1, X.shape[0])
+        allowed = min(ADDITIONS, max(FEWEST_ADDITIONS, ALL_ADDITIONS / n_points))
+        cheap[order[np.cumsum(counts[order] ** 2) <= allowed * n_points]] = True
         kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
         return cls(_rounded(_only(X, kept)))
 
