@@ -17,7 +17,7 @@ from zipfel.ranker.words import WordMemory, vote_weights
 from zipfel.ranking import Ranking
 
 Array = npt.NDArray[Any]
-_LEARN, _ASK = 5000, 1500
+_LEARN, _ASK = 3000, 1200
 """Points of the sample: that classifiers learn from, and that they are asked about."""
 _COST = 0.5
 """Of all trials: a small sample wants a higher cost than the whole."""
@@ -37,7 +37,7 @@ def choose_setting(
     X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, settings: tuple[Setting, ...]
 ) -> Setting:
     """The setting with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the
-    first, where the best is not better by more than its standard error."""
+    first, where the best is not better by two standard errors."""
     if len(settings) == 1:
         return settings[0]
     asked = held_out_runs(X.shape[0], min(_ASK, X.shape[0] // 5), rng)
@@ -47,7 +47,7 @@ def choose_setting(
     quality = [_precision(X, Y, known, asked, rng, ranker, setting) for setting in settings]
     best = int(np.argmax([found.mean() for found in quality]))
     gain = quality[best] - quality[0]
-    return settings[best if gain.mean() > gain.std() / np.sqrt(len(gain)) else 0]
+    return settings[best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else 0]
 
 
 def _precision(
