@@ -44,6 +44,8 @@ from zipfel.run import Run
 from zipfel.training.holdout import held_out_rows
 
 _BLOCK = 512
+_WORTHWHILE = 0.04
+"""Share of held-out points from which on the sparse classifiers learn on with them."""
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 
 
@@ -77,7 +79,8 @@ class LightDXML(Method):
     def _ask_further(self, train: Points, valid: Points, run: Run) -> Opinions:
         """The blend is learnt by parts that know `train` alone; then they get to know all points."""
         opinions = Opinions(self.settings_, self.networks_).fit(train, run).learn(valid)
-        return opinions.fit(train.joined(valid), run).forget()
+        few = valid.n_points < _WORTHWHILE * train.n_points
+        return opinions.fit(train.joined(valid), run, voters_only=few).forget()
 
     def _choose_beta(self, valid: Points) -> float:
         """The beta with the best P@1 + P@3 + P@5 on validation; ties go to the classifiers."""

@@ -69,7 +69,7 @@ class Opinions:
 
     # -- learning
 
-    def fit(self, points: Points, run: Run) -> Opinions:
+    def fit(self, points: Points, run: Run, *, voters_only: bool = False) -> Opinions:
         """Voters and classifiers of these points. Where some were fitted before, they come first, and the classifiers
         learn on from what they know."""
         s = self.settings
@@ -78,7 +78,7 @@ class Opinions:
         if s.votes:
             codes = self._codes([network.encode(points.X) for network in self.networks])
             self.voters = Voters(codes, points.Y, neighbors=s.neighbors, precision=s.precision, seed=run.seed)
-        if s.sparse:
+        if s.sparse and not voters_only:
             known = len(self._learnt_from)
             problems = Problems.build(points.Y, self._shortlists(points, run))
             if self._problems is not None:
