@@ -13,8 +13,8 @@ Guo et al.: Breaking the Glass Ceiling for Embedding-Based Classifiers for Large
 Deviations; docs/methods/glas.md has what they are worth:
 - The default loss is softmax over all of a row's labels and sampled candidates; `positives` = one is Algorithm 2's.
 - U is of the whole training set, as in the paper; its sub-matrix enters only where it is not zero.
-- Label vectors start at the centroids of their documents' codes, not at random: a label with three documents would not
-  get far in a few epochs.
+- Feature vectors start from latent semantic analysis of the rows, label vectors at the centroids of their documents'
+  codes, not at random: a label with three documents would not get far in a few epochs.
 - Scores are lowered by r log(N_l / N), `rarity`; 0 is the paper's.
 - Two networks are trained side by side on the same batches, and their scores averaged; `networks` = 1 is the paper's.
 - The code's numbers are dropped at random too, before it is normalised (`dropout`), beside the paper's input dropout.
