@@ -17,7 +17,7 @@ from zipfel.ranker.words import WordMemory, vote_weights
 from zipfel.ranking import Ranking
 
 Array = npt.NDArray[Any]
-_LEARN, _ASK = 3000, 1200
+_LEARN, _ASK = 5000, 1500
 """Points of the sample: that classifiers learn from, and that they are asked about."""
 _COST = 0.5
 """Of all trials: a small sample wants a higher cost than the whole."""
