@@ -28,8 +28,8 @@ import scipy.sparse as sp
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.data.splitting import held_out_runs
-from zipfel.methods.auto_parts import Fitting, Found, join_votes, part_of, under
-from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.auto_parts import Fitting, Found, join_votes
+from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity, evaluate
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
@@ -235,14 +235,14 @@ class Auto(Method):
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)
-        self.words_ = words.WordMemory.restored(part_of(state, "words"), n_points, n_features)
+        self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)
         if self.config.codes:
             self._restore_codes(state, n_points, n_features, n_labels)
         self.blend_ = Blend.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:
             kept = self.config.ranker.replace(damping=1.0)
-            self.ranker_ = SparseRanker.restored(part_of(state, "ranker"), n_features, n_labels, kept)
+            self.ranker_ = SparseRanker.restored(state.part("ranker"), n_features, n_labels, kept)
 
     def _restore_codes(self, state: State, n_points: int, n_features: int, n_labels: int) -> None:
         width = state.array("features", ndim=2).shape[1]

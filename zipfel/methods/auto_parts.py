@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfel.methods.base import Points, State
+from zipfel.methods.base import Points
 from zipfel.ranker import Problems, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
@@ -70,14 +69,3 @@ def join_votes(one: Found, other: Found) -> Found:
     weights = np.zeros((n, m + more, kinds + others), dtype=np.float32)
     weights[:, :m, :kinds], weights[:, m:, kinds:] = one[1], other[1]
     return np.hstack([one[0], other[0]]), weights
-
-
-def under(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays of one part, for a model file that has several."""
-    return {f"{name}.{key}": array for key, array in arrays.items()}
-
-
-def part_of(state: State, name: str) -> dict[str, Array]:
-    """The counterpart of `under`."""
-    start = f"{name}."
-    return {key.removeprefix(start): array for key, array in state.arrays.items() if key.startswith(start)}

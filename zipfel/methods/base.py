@@ -72,6 +72,11 @@ class State:
             raise ModelFileError(f"the array {name!r} in the model holds NaN or inf")
         return found
 
+    def part(self, name: str) -> dict[str, Array]:
+        """The arrays of one part of the method, which `under` put together."""
+        start = f"{name}."
+        return {key.removeprefix(start): array for key, array in self.arrays.items() if key.startswith(start)}
+
     def fact(self, name: str, *, low: float, high: float = math.inf) -> float:
         """The number of that name, checked to be finite and within the limits."""
         value = self.facts.get(name)
@@ -83,6 +88,11 @@ class State:
         ):
             raise ModelFileError(f"the model's {name} must be a number from {low} to {high}, got {value!r:.60}")
         return value
+
+
+def under(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays of one part, for a state that has several; `State.part` reads them back."""
+    return {f"{name}.{key}": array for key, array in arrays.items()}
 
 
 def pack_csr(name: str, matrix: sp.csr_matrix) -> dict[str, Array]:

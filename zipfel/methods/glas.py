@@ -289,7 +289,7 @@ class Glas(Method):
         self.network_ = _Network(c)
         names = {"bias": (width,), "log_length": (c.networks,)}
         self.network_.load_state_dict({n: torch.tensor(state.array(n, shape=shape)) for n, shape in names.items()})
-        parts = {n.removeprefix("index."): a for n, a in state.arrays.items() if n.startswith("index.")}
+        parts = state.part("index")
         parts["vectors"] = unpack_table("vectors", parts, len(state.array("index.ids", ndim=1)), width + 1)
         try:
             self.gap_, facts = dict(state.facts["gap"]), dict(state.facts["index"])

@@ -85,7 +85,7 @@ class Ova(Method):
         self.centroid_ = Centroid(CentroidConfig(width=200))
         self.centroid_.restore(state, n_features, n_labels)
         self.all_labels_ = bool(state.facts["all_labels"])
-        arrays = {name.removeprefix("ranker."): a for name, a in state.arrays.items() if name.startswith("ranker.")}
+        arrays = state.part("ranker")
         self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)
 
 

@@ -291,7 +291,7 @@ class RankAe(Method):
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
-        votes = {n.removeprefix("votes."): array for n, array in state.arrays.items() if n.startswith("votes.")}
+        votes = state.part("votes")
         try:
             networks, n_points = map(int, state.facts["sizes"])
             Y = unpack_csr(state, "Y", (n_points, n_labels))

@@ -87,7 +87,7 @@ class Reranked(Method):
         return State({**inner.arrays, **arrays}, {**inner.facts, "ranker_blend": self.blend_.facts()})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        arrays = {name.removeprefix("ranker."): a for name, a in state.arrays.items() if name.startswith("ranker.")}
+        arrays = state.part("ranker")
         if arrays:
             self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)  # type: ignore[attr-defined]
             self.blend_ = Blend.from_facts(state.facts["ranker_blend"], _EVIDENCE)

@@ -93,3 +93,9 @@ def cast_votes(
     rows = Y.indptr.astype(np.int64, copy=False), Y.indices.astype(np.int32, copy=False), int(Y.shape[1])
     over_blocks(lambda a, b: vote_labels(a, b, ids, counts, *rows, labels, votes), len(ids))
     return labels, votes
+
+
+def shares(weights: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+    """(n, m) weights scaled so that each row sums to one, or to zero where it has none."""
+    total = weights.sum(axis=1, keepdims=True)
+    return (weights / np.where(total > 0, total, 1)).astype(np.float32)

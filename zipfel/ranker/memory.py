@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from zipfel.index import Index, build_index
 from zipfel.index.votes import sharpened
 from zipfel.kernels.topk import score_pairs
+from zipfel.ranker._votes import shares
 from zipfel.ranker.matcher import Encoder
 from zipfel.threads import over_blocks
 
@@ -56,10 +57,5 @@ class Memory:
         by_sets = 2 * np.where(ids < 0, 0, mean) - by_points  # the mean of two cosines is what was searched by
         by_points, by_sets = (np.where(ids < 0, -np.inf, cosine) for cosine in (by_points, by_sets))
         kinds = [(by_points, _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
-        weights = np.stack([_shares(sharpened(s.astype(np.float32), t)) for s, t in kinds], axis=2)
+        weights = np.stack([shares(sharpened(s.astype(np.float32), t)) for s, t in kinds], axis=2)
         return ids, weights
-
-
-def _shares(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    total = weights.sum(axis=1, keepdims=True)
-    return (weights / np.where(total > 0, total, 1)).astype(np.float32)

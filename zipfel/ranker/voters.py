@@ -14,8 +14,7 @@ from zipfel.index.base import Index
 from zipfel.index.build import build_index
 from zipfel.index.votes import sharpened
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
-from zipfel.ranker._votes import vote_labels
-from zipfel.threads import over_blocks
+from zipfel.ranker._votes import cast_votes, shares
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
@@ -36,16 +35,12 @@ class Voters:
         self.codes, self.Y, self.neighbors, self.precision = rounded(codes, precision), Y, neighbors, precision
         voting = np.flatnonzero(np.diff(Y.indptr) > 0).astype(np.int64)
         self.index: Index = build_index(self.codes[voting], voting, k=neighbors, recall=0.9, seed=seed)
-        self._labels = Y.indptr.astype(np.int64), Y.indices.astype(np.int32), int(Y.shape[1])
 
     def vote(self, codes: Codes, width: int) -> tuple[npt.NDArray[np.int64], Codes]:
         """(n, width) labels, most votes first, -1 pads, and (n, width, 2) votes, each a share of all."""
         ids, cosines = self.index.search(codes, self.neighbors)
-        weights = np.stack([_shares(sharpened(cosines, t)) for t in (_SHARP, _FLAT)], axis=2)  # (n, m, 2)
-        labels = np.full((len(ids), width), -1, dtype=np.int64)
-        votes = np.zeros((len(ids), width, len(KINDS)), dtype=np.float32)
-        over_blocks(lambda a, b: vote_labels(a, b, ids, weights, *self._labels, labels, votes), len(ids))
-        return labels, votes
+        weights = np.stack([shares(sharpened(cosines, t)) for t in (_SHARP, _FLAT)], axis=2)  # (n, m, 2)
+        return cast_votes(ids, weights, self.Y, width)
 
     def state(self) -> dict[str, Array]:
         return {**pack_table("codes", self.codes, self.precision), "edges": self.Y.indptr, "labels": self.Y.indices}
@@ -89,9 +84,3 @@ def votes_of(
     place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
     found = votes.reshape(-1, votes.shape[2])[place]
     return np.where((known[place] == wanted)[:, :, None], found, np.float32(0))
-
-
-def _shares(weights: Codes) -> Codes:
-    total = weights.sum(axis=1, keepdims=True)
-    shares: Codes = (weights / np.where(total > 0, total, 1)).astype(np.float32)
-    return shares

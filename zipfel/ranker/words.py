@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 from zipfel.index.sparse import SparseIndex, unit_csr
+from zipfel.ranker._votes import shares
 
 Array = npt.NDArray[Any]
 POWERS = (1, 3, 8)
@@ -98,8 +99,7 @@ def vote_weights(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """(n, m, 3): what each neighbour's vote counts under each of POWERS; shares of all, by cosines (n, m), 0: none."""
     best = cosines.max(axis=1, initial=0.0, keepdims=True)
     alike = cosines / np.where(best > 0, best, 1)
-    kinds = [alike**power for power in POWERS]
-    return np.stack([w / np.where(best > 0, w.sum(axis=1, keepdims=True), 1) for w in kinds], axis=2)
+    return np.stack([shares(alike**power) for power in POWERS], axis=2)
 
 
 def _only(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
