@@ -1,13 +1,18 @@
-"""How many cores are used, in one place; and row blocks spread over them, for kernels that release the GIL."""
+"""How many cores are used, in one place; row blocks spread over them, for kernels that release the GIL; and whole
+pieces of work, such as two trainings, side by side."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 """Read when torch or faiss load OpenMP. By default its idle threads spin, and with our own threads, or other work, on
@@ -58,13 +63,74 @@ def blocks(n: int, parts: int) -> list[tuple[int, int]]:
 def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None = None) -> None:
     """work(start, stop) for runs of 0..n, one thread each; `parts` sets how many runs (default: one a thread).
 
-    The runs write to places of their own, so the result does not depend on which ends first.
+    The runs write to places of their own, so the result does not depend on which ends first. The caller works too:
+    it takes the first run, and then whatever no other thread has begun.
     """
     runs = blocks(n, parts or _threads)
     if _threads == 1 or len(runs) == 1:
         for start, stop in runs:
             work(start, stop)
         return
-    with ThreadPoolExecutor(_threads) as pool:
-        for done in [pool.submit(work, start, stop) for start, stop in runs]:
-            done.result()
+    others = _others(_threads - 1)
+    waiting = [(others.submit(work, start, stop), start, stop) for start, stop in runs[1:]]
+    try:
+        work(*runs[0])
+        for done, start, stop in reversed(waiting):
+            if done.cancel():
+                work(start, stop)
+    finally:
+        begun = [done for done, _, _ in waiting if not done.cancel()]
+        wait(begun)
+    for done in begun:
+        done.result()
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+"""By number of threads; kept, because starting threads costs more than a small kernel."""
+os.register_at_fork(after_in_child=_pools.clear)
+
+
+def _others(threads: int) -> ThreadPoolExecutor:
+    if threads not in _pools:
+        _pools[threads] = ThreadPoolExecutor(threads, "zipfel-kernel")
+    return _pools[threads]
+
+
+class Halted(BaseException):
+    """Work that goes on beside other work is to end, because the other failed or the user pressed Ctrl-C."""
+
+
+_halt = threading.local()
+
+
+def check_halted() -> None:
+    """To be called now and then by long work; raises `Halted` where `at_once` no longer wants it."""
+    event: threading.Event | None = getattr(_halt, "event", None)
+    if event is not None and event.is_set():
+        raise Halted
+
+
+def at_once(*works: Callable[[], T]) -> list[T]:
+    """What each of them returns, in order. They run side by side, one thread each, as many as there are threads.
+
+    For work in long steps that gains little from a second thread, e.g. training on small batches. The first error
+    ends the others, too, at their next `check_halted`.
+    """
+    threads = min(get_threads(), len(works))
+    if threads == 1:
+        return [work() for work in works]
+    halt = threading.Event()
+
+    def guarded(work: Callable[[], T]) -> T:
+        _halt.event = halt
+        check_halted()
+        return work()
+
+    with use_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
+        results = [pool.submit(guarded, work) for work in works]
+        try:
+            wait(results, return_when=FIRST_EXCEPTION)
+            failed = [done for done in results if done.done() and done.exception() is not None]
+            return [done.result() for done in failed + results][len(failed) :]
+        finally:
+            halt.set()

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
+from zipfel.threads import check_halted, get_threads
 from zipfel.training.adam import DenseAdam
 from zipfel.training.batches import Batch, Batches
 from zipfel.training.checkpoint import prefixed, read_checkpoint, under, write_checkpoint
@@ -87,6 +88,7 @@ class Trainer:
         self.validate, self.before_epoch = validate, before_epoch
         self._dense = [] if module is None else [p for p in module.parameters() if p.requires_grad]
         self._adam = DenseAdam(self._dense)
+        self._draws = module is not None  # it may hold an nn.Dropout, which draws from torch's one generator
         self._best: dict[str, Tensor] = {}
         self._steps = 0
         self.history = History()
@@ -94,10 +96,10 @@ class Trainer:
     def fit(self) -> History:
         """Runs all epochs (or what resume leaves of them); ends with the best epoch's weights in place."""
         self._check_memory()
-        torch.set_num_threads(max(1, self.run.threads))
+        torch.set_num_threads(min(self.run.threads, get_threads()))
         first = self._resume()
         total = self.plan.epochs * self.batches.n_points
-        with self.run.progress.task(self.name, total) as task, torch.random.fork_rng(devices=[]):
+        with self.run.progress.task(self.name, total) as task, torch.random.fork_rng(devices=[], enabled=self._draws):
             task.advance(first * self.batches.n_points)
             for epoch in range(first, self.plan.epochs):
                 if self.history.stopped:
@@ -122,6 +124,7 @@ class Trainer:
             loss_sum, seen = loss_sum + loss * len(batch), seen + len(batch)
             speed = seen / max(1e-9, time.monotonic() - stepping)
             task.advance(len(batch), epoch=epoch + 1, loss=loss_sum / seen, examples_s=speed, **self._shown())
+            check_halted()
             if self.run.time_left() <= 0:
                 self.history.stopped = "time budget"
                 break
@@ -132,7 +135,8 @@ class Trainer:
 
     def _step(self, batch: Batch) -> float:
         lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
-        torch.manual_seed(batch.generator.initial_seed())  # so that nn.Dropout, too, depends on epoch and batch only
+        if self._draws:
+            torch.manual_seed(batch.generator.initial_seed())  # so that nn.Dropout depends on epoch and batch only
         rows = {name: table.rows(batch.ids[name]) for name, table in self.tables.items()}
         loss = self.objective(batch, rows)
         value = float(loss.detach())

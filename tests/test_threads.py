@@ -1,0 +1,114 @@
+"""Blocks of rows over threads, and works side by side."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from zipfel.threads import Halted, at_once, blocks, check_halted, get_threads, over_blocks, use_threads
+
+
+def test_blocks_cover_everything_once() -> None:
+    assert blocks(10, 3) == [(0, 3), (3, 6), (6, 10)]
+    assert blocks(2, 8) == [(0, 1), (1, 2)]
+    assert blocks(0, 4) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("parts", [None, 1, 7])
+def test_every_row_is_worked_on_once(threads: int, parts: int | None) -> None:
+    seen = np.zeros(100, dtype=int)
+
+    def work(start: int, stop: int) -> None:
+        seen[start:stop] += 1
+
+    with use_threads(threads):
+        over_blocks(work, 100, parts=parts)
+    assert (seen == 1).all()
+
+
+def test_blocks_inside_blocks_end() -> None:
+    seen = np.zeros((8, 50), dtype=int)
+
+    def outer(start: int, stop: int) -> None:
+        for row in range(start, stop):
+
+            def inner(a: int, b: int, row: int = row) -> None:
+                seen[row, a:b] += 1
+
+            over_blocks(inner, 50)
+
+    with use_threads(3):
+        over_blocks(outer, 8, parts=8)
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("bad", [0, 1, 3])
+def test_an_error_in_any_block_is_raised(bad: int) -> None:
+    def work(start: int, stop: int) -> None:
+        if start <= bad < stop:
+            raise ValueError(f"row {bad}")
+
+    with use_threads(2), pytest.raises(ValueError, match=f"row {bad}"):
+        over_blocks(work, 4, parts=4)
+
+
+def _sum_in_child(queue: multiprocessing.Queue[int]) -> None:
+    found = np.zeros(10, dtype=int)
+
+    def work(start: int, stop: int) -> None:
+        found[start:stop] = 1
+
+    over_blocks(work, 10)
+    queue.put(int(found.sum()))
+
+
+def test_threads_survive_a_fork() -> None:
+    with use_threads(2):
+        over_blocks(lambda _start, _stop: None, 10)
+        context = multiprocessing.get_context("fork")
+        queue: multiprocessing.Queue[int] = context.Queue()
+        child = context.Process(target=_sum_in_child, args=(queue,))
+        child.start()
+        assert queue.get(timeout=30) == 10
+        child.join()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_works_side_by_side_answer_in_order(threads: int) -> None:
+    with use_threads(threads):
+        assert at_once(*(lambda i=i: i * i for i in range(5))) == [0, 1, 4, 9, 16]
+        assert get_threads() == threads
+
+
+def test_side_by_side_each_has_one_thread() -> None:
+    with use_threads(2):
+        assert at_once(get_threads, get_threads) == [1, 1]
+
+
+def test_the_first_error_halts_the_others() -> None:
+    halted = threading.Event()
+
+    def long() -> None:
+        try:
+            for _ in range(3000):
+                time.sleep(0.01)
+                check_halted()
+        except Halted:
+            halted.set()
+            raise
+
+    def wrong() -> None:
+        raise ValueError("no")
+
+    with use_threads(2), pytest.raises(ValueError, match="no"):
+        at_once(long, wrong)
+    assert halted.is_set()
+
+
+def test_alone_nothing_halts() -> None:
+    check_halted()
