@@ -8,7 +8,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from zipfel.errors import DataError, ParameterError, nearest
-from zipfel.methods.explanation import Explained, Explanation, cut
+from zipfel.methods.explanation import Explained, Explanation, Voter, cut
 from zipfel.rows import RowMaker
 
 
@@ -34,7 +34,11 @@ def named(
 ) -> Explained:
     """scores: of the labels that were predicted, by id. names: of all labels. document: a text, or a row."""
     known = rows.feature_names
-    words = [known[i] if known is not None else f"feature {i}" for i in found.features]
+
+    def name(feature: int) -> str:
+        return known[feature] if known is not None else f"feature {feature}"
+
+    words = [name(i) for i in found.features]
     place = {word: i for i, word in enumerate(words)}
     pieces: list[tuple[str, list[int]]] = [piece for i, word in enumerate(words) for piece in ((word, [i]), (" ", []))]
     if isinstance(document, str) and rows.vectorizer is not None:
@@ -45,4 +49,9 @@ def named(
         {names[label]: added for label, added in found.contributions.items()},
         {names[label]: score for label, score in scores.items()},
         pieces,
+        {names[label]: kinds for label, kinds in found.evidence.items()},
+        {
+            names[label]: [Voter(voter.row, voter.added, [name(i) for i in voter.shared]) for voter in voters]
+            for label, voters in found.voters.items()
+        },
     )

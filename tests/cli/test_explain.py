@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,50 @@ def test_a_document_without_known_words(explainer: Path) -> None:
     assert "none of this document's words" in done.stdout
 
 
+@pytest.fixture(scope="module")
+def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("default")
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS * 8))
+    done = zipfel("fit", folder / "train.jsonl", "--preset", "quick", "--out", folder / "model")
+    assert done.exit_code == 0, done.output
+    return folder / "model"
+
+
+def test_the_default_method_tells_words_evidence_and_training_rows(default: Path) -> None:
+    lines = zipfel("explain", default, "a red bike", "-k", 1).stdout.splitlines()
+    assert lines[0].startswith("bike ")
+    assert lines[1].startswith("  words: ")
+    assert "bike +" in lines[1]
+    assert lines[2].startswith("  evidence: start ")
+    assert re.match(r"  training rows: \d+ \+[\d.]+ \(.*bike", lines[3])
+    assert len(lines) == 4
+
+
+def test_the_default_method_s_numbers_add_up(default: Path, tmp_path: Path) -> None:
+    done = zipfel("explain", default, "a red bike", "--json", "--html", tmp_path / "why.html")
+    found = json.loads(done.stdout)
+    assert found["words"][0] == {"word": "bike"}
+    for label in found["labels"]:
+        assert sum(label["evidence"].values()) == pytest.approx(label["score"], abs=1e-4)
+        assert sum(label["contributions"]) == pytest.approx(label["evidence"]["words"], abs=1e-4)
+        voters = sum(voter["added"] for voter in label["voters"])
+        assert voters == pytest.approx(label["evidence"]["neighbours by words"], abs=1e-4)
+    page = (tmp_path / "why.html").read_text()
+    assert "attention" not in page
+    assert "<li>training rows: " in page
+
+
+def test_a_label_that_nobody_near_has_is_told_so(default: Path) -> None:
+    done = zipfel("explain", default, "a sail", "--label", "oil", "--label", "boat")
+    assert "no training document near this one has the label" in done.stdout
+    assert "boat" in done.stdout
+
+
 def test_a_method_that_can_not_says_which_can(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    zipfel("fit", tmp_path / "train.jsonl", "--method", "knn", "--out", tmp_path / "model")
+    zipfel("fit", tmp_path / "train.jsonl", "--method", "popular", "--out", tmp_path / "model")
     done = real("explain", tmp_path / "model", "a bike")
     assert done.returncode == 2
-    assert done.stderr.strip() == "zipfel: method 'knn' has no explain; these have: rankae"
+    assert (
+        done.stderr.strip() == "zipfel: method 'popular' has no explain; these have: knn, centroid, auto, ova, rankae"
+    )

@@ -1,4 +1,4 @@
-"""`zipfel explain`: the words of a document that speak for its labels."""
+"""`zipfel explain`: the words, and the training documents, that speak for a document's labels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ def explain(
     k: Annotated[int, typer.Option("-k", min=1, help="Labels to explain: the k best.")] = 5,
     label: Annotated[list[str] | None, typer.Option(help="Explain this label instead; may be repeated.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the highlighted text to this file.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object: words, labels, contributions.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object: words; labels with contributions, evidence, voters.")
+    ] = False,
 ) -> None:
-    """Say which words of a document speak for its labels, and what attention makes of them.
+    """Say which words of a document, which training documents and which kinds of evidence speak for its labels.
+
+    Every number is what was added to the label's score; the kinds of evidence add up to it. Training documents go by
+    their row in the training data, counted from 0, with the words that they share with this one.
 
     zipfel explain model "a fast text editor for the terminal" --html why.html
     """
@@ -41,19 +46,31 @@ def explain(
 
 
 def _print(found: Explained, *, coloured: bool) -> None:
-    """For each label its words, strongest first; on a terminal the text as well, highlighted."""
-    from zipfel.methods.explanation import to_terminal
-
+    """For each label its reasons, strongest first; on a terminal the text as well, highlighted."""
     if not found.words:
         typer.echo("the model knows none of this document's words")
-    attention = sorted(zip(found.words, found.attention, strict=True), key=lambda pair: -pair[1])[:5]
-    lines: list[tuple[str, list[str], str | None]] = [
-        ("attention", [f"{word} {share:.2f}" for word, share in attention], None)
-    ]
+    if found.attention:
+        attention = sorted(zip(found.words, found.attention, strict=True), key=lambda pair: -pair[1])[:5]
+        _line("attention: " + ", ".join(f"{word} {share:.2f}" for word, share in attention))
+        if coloured:
+            typer.echo(f"  {found.highlighted()}")
     for label in found.contributions:
         score = f" {found.scores[label]:.3f}" if label in found.scores else ""
-        lines.append((label + score, [f"{word} {added:+.2f}" for word, added in found.top(label)], label))
-    for title, words, name in lines:
-        typer.echo(to_terminal([title + ": " + ", ".join(words)], [0.0]))
+        if label in found.evidence:
+            _line(label + score)
+            for reason in found.reasons(label):
+                _line(f"  {reason}")
+        else:
+            words = ", ".join(f"{word} {added:+.2f}" for word, added in found.top(label))
+            _line(f"{label}{score}: {words}")
+            if found.evidence or not found.attention:
+                _line("  no candidate: no training document near this one has the label")
         if coloured:
-            typer.echo(f"  {found.highlighted(name)}")
+            typer.echo(f"  {found.highlighted(label)}")
+
+
+def _line(text: str) -> None:
+    """Printed without what a document or a label could do to a terminal."""
+    from zipfel.methods.explanation import to_terminal
+
+    typer.echo(to_terminal([text], [0.0]))

@@ -17,7 +17,7 @@ see everything. docs/methods/auto.md has what each part adds.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,8 +28,11 @@ import scipy.sparse as sp
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.data.splitting import held_out_runs
+from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_parts import Fitting, Found, join_votes
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
+from zipfel.methods.evidence import canonical
+from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity, evaluate
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
@@ -217,6 +220,20 @@ class Auto(Method):
         scores = self.blend_(evidence) + np.float32(self.tail_) * self._rarity[labels]
         blank = np.diff(X.indptr) == 0
         return Ranking.from_dense(np.where((labels < 0) | blank[:, None], -np.inf, scores), k, labels)
+
+    def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
+        """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
+        c, x = self.config, damped(canonical(x), self.setting_.damping)
+        found, evidence = self._evidence(x)
+        ids, cosines = self.words_.search(x, c.neighbors)
+        near = ids, words.vote_weights(cosines)
+        if c.codes:
+            near = join_votes(near, self.memory_.search(self.encoder_.points(x), c.neighbors))
+        return Scored(
+            x, found[0], evidence[0], self.blend_, self.tail_ * self._rarity,
+            self.ranker_ if c.classifiers else None, [*words.VOTES, *memory.VOTES * c.codes],
+            near[0][0], near[1][0], self.words_.rows, self.Y_, _FAINT,
+        ).explanation(labels, self.priors_)  # fmt: skip
 
     # -- state
 

@@ -6,6 +6,7 @@ score(l) = cos(x, mu_l)                               one sparse product through
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from zipfel.config import param
 from zipfel.index.sparse import unit_csr
 from zipfel.kernels.sparse_topk import sparse_topk
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.evidence import by_frequency, explain_linear
+from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -52,6 +55,12 @@ class Centroid(Method):
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         return fill_blank(Ranking(*sparse_topk(unit_csr(X), self.lists_, k)), self.priors_)
+
+    def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
+        """What each word adds to the cosine with each label's centroid."""
+        if not (unit_csr(x) @ self.lists_).nnz:  # it shares no word with any label
+            return Explanation([], [], *by_frequency(self.priors_, labels))
+        return explain_linear(unit_csr(x), self.lists_.T.tocsr(), labels)
 
     def state(self) -> State:
         return State({**pack_csr("lists", self.lists_), "priors": self.priors_})

@@ -1,4 +1,5 @@
-"""Why a document got its labels: words with their weights, as data, in colour for the terminal, and as HTML."""
+"""Why a document got its labels: its words, the training points that voted and each kind of evidence, with what they
+added to the score; as data, in colour for the terminal, and as HTML."""
 
 from __future__ import annotations
 
@@ -6,25 +7,41 @@ import html
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from zipfel.features.characters import Token
+
+Word = TypeVar("Word", int, str)
 
 _SHADES = (255, 230, 223, 216, 209)
 """Terminal colours of the 256-colour palette, from no weight to the most."""
 
 
 @dataclass(frozen=True)
+class Voter(Generic[Word]):
+    """A training point that has the label. row: its number in train, from 0. added: what its vote added to the score.
+    shared: words that it has in common with the document, the weightiest first; ids of features, or names."""
+
+    row: int
+    added: float
+    shared: Sequence[Word]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """One document's words and what each was worth, by ids: what a method's `explain` returns.
 
-    features: ids of the words in the document. attention: how much attention lets through of each, 0 to 1.
-    contributions: by label id, what each word added to (or took from) that label's score.
+    features: ids of the words in the document. attention: how much attention lets through of each, 0 to 1; empty where
+    a method has none. contributions: by label id, what each word added to (or took from) that label's score.
+    evidence: by label id, what each kind of evidence added; their sum is the score. voters: by label id, the training
+    points that voted for it, the strongest first. Both are empty where a method has no such thing.
     """
 
     features: Sequence[int]
     attention: Sequence[float]
     contributions: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    evidence: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    voters: Mapping[int, Sequence[Voter[int]]] = field(default_factory=dict)
 
     def top(self, label: int, n: int = 5) -> list[tuple[int, float]]:
         """The n features that speak most for the label, with what they added."""
@@ -36,10 +53,11 @@ class Explanation:
 class Explained:
     """The same by names, with the text: what `Zipfel.explain` returns.
 
-    words: the document's words that the model knows. attention: of each, 0 to 1. contributions: by label, best label
-    first, what each word added. scores: by label, what `predict` gave it; empty for labels that it did not name.
-    pieces: the text cut into words and what stands between them, each with the words (their places in `words`) that it
-    is part of: one for a plain word, more where n-grams overlap, none for a gap or an unknown word.
+    words: the document's words that the model knows. attention: of each, 0 to 1, or empty. contributions: by label,
+    best label first, what each word added. scores: by label, what `predict` gave it; empty for labels that it did not
+    name. pieces: the text cut into words and what stands between them, each with the words (their places in `words`)
+    that it is part of: one for a plain word, more where n-grams overlap, none for a gap or an unknown word.
+    evidence, voters: as in `Explanation`.
     """
 
     words: Sequence[str]
@@ -47,32 +65,64 @@ class Explained:
     contributions: Mapping[str, Sequence[float]]
     scores: Mapping[str, float]
     pieces: Sequence[tuple[str, Sequence[int]]]
+    evidence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    voters: Mapping[str, Sequence[Voter[str]]] = field(default_factory=dict)
 
     def top(self, label: str, n: int = 5) -> list[tuple[str, float]]:
         """The n words that speak most for the label, with what they added."""
         pairs = zip(self.words, self.contributions[label], strict=True)
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
 
+    def reasons(self, label: str, n: int = 5) -> list[str]:
+        """For readers: the n words that count most, what each kind of evidence added, and the n strongest voters; a
+        line each, those left out that have nothing to say."""
+        words = ", ".join(f"{word} {added:+.2f}" for word, added in self.top(label, n) if added)
+        kinds = ", ".join(f"{kind} {added:+.2f}" for kind, added in self.evidence.get(label, {}).items())
+        voters = ", ".join(
+            f"{voter.row} {voter.added:+.2f}" + (f" ({', '.join(voter.shared)})" if voter.shared else "")
+            for voter in self.voters.get(label, ())[:n]
+        )
+        lines = {"words": words, "evidence": kinds, "training rows": voters}
+        return [f"{name}: {told}" for name, told in lines.items() if told]
+
     def highlighted(self, label: str | None = None) -> str:
         """The text for a terminal, its words on a background as strong as they speak for the label; none: attention."""
         return to_terminal(*self._marked(label))
 
     def to_html(self, title: str = "Why these labels") -> str:
-        """A page of its own: the text once by attention, and once for each label."""
-        parts = [("attention", None), *((self._headline(label), label) for label in self.contributions)]
-        body = "".join(f"<h2>{html.escape(name)}</h2>\n{to_html(*self._marked(label))}\n" for name, label in parts)
+        """A page of its own: the text once by attention, where there is any, and once for each label."""
+        attention = self._section("attention", None) if self.attention else ""
+        body = attention + "".join(self._section(self._headline(label), label) for label in self.contributions)
         head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
         return (
             f"<!doctype html>\n<html><head>{head}</head>\n<body><h1>{html.escape(title)}</h1>\n{body}</body></html>\n"
         )
 
+    def _section(self, name: str, label: str | None) -> str:
+        reasons = self.reasons(label) if label is not None else []
+        lines = "".join(f"<li>{html.escape(line)}</li>\n" for line in reasons)
+        return f"<h2>{html.escape(name)}</h2>\n{to_html(*self._marked(label))}\n" + (
+            f"<ul>{lines}</ul>\n" * bool(lines)
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the words with their attention, and for each label its score and what they added."""
-        words = [{"word": w, "attention": round(a, 6)} for w, a in zip(self.words, self.attention, strict=True)]
-        labels = [
-            {"label": label, "score": self.scores.get(label), "contributions": [round(value, 6) for value in added]}
-            for label, added in self.contributions.items()
-        ]
+        """Plain values for JSON: the words with their attention, and for each label its score and what they added, and
+        where there are such, what each kind of evidence and each voter added."""
+        words: list[dict[str, Any]] = [{"word": word} for word in self.words]
+        for word, share in zip(words, self.attention, strict=False):
+            word["attention"] = round(share, 6)
+        labels = []
+        for label, added in self.contributions.items():
+            told: dict[str, Any] = {"label": label, "score": self.scores.get(label)}
+            if label in self.evidence:
+                told["evidence"] = {kind: round(value, 6) for kind, value in self.evidence[label].items()}
+            told["contributions"] = [round(value, 6) for value in added]
+            if label in self.voters:
+                told["voters"] = [
+                    {"row": voter.row, "added": round(voter.added, 6), "words": list(voter.shared)}
+                    for voter in self.voters[label]
+                ]
+            labels.append(told)
         return {"text": "".join(piece for piece, _ in self.pieces), "words": words, "labels": labels}
 
     def _headline(self, label: str) -> str:

@@ -9,6 +9,7 @@ times labels are at most `all_below`, every document is in every sum, and every 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,8 +21,10 @@ from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.methods.base import Method, Points, State
 from zipfel.methods.centroid import Centroid, CentroidConfig
+from zipfel.methods.evidence import by_frequency, explain_linear
+from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
+from zipfel.ranker import Problems, RankerConfig, SparseRanker, damped, with_strangers
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
@@ -75,6 +78,12 @@ class Ova(Method):
         scores[np.diff(X.indptr) == 0] = -np.inf  # without a feature there is no evidence: the most frequent labels
         scores[self.centroid_.priors_[labels] == 0] = -np.inf
         return Ranking.from_dense(scores, k, labels)
+
+    def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
+        """What each word adds to each label's margin; b_l is what the label starts with."""
+        if x.nnz == 0:
+            return Explanation([], [], *by_frequency(self.centroid_.priors_, labels))
+        return explain_linear(damped(x, self.config.ranker.damping), self.ranker_.weights_, labels, self.ranker_.bias_)
 
     def state(self) -> State:
         shortlist = self.centroid_.state()

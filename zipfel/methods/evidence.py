@@ -1,0 +1,79 @@
+"""What words and voters added to a label's score: the parts that methods' `explain` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.methods.explanation import Explanation, Voter
+
+Array = npt.NDArray[Any]
+_SHARED = 3
+"""Words that are told of a voter."""
+
+
+def canonical(x: sp.csr_matrix) -> sp.csr_matrix:
+    """The same row with its columns rising and distinct, and without zeros."""
+    x = sp.csr_matrix(x, copy=True)
+    x.sum_duplicates()
+    x.eliminate_zeros()
+    return x
+
+
+def word_parts(x: sp.csr_matrix, weights: sp.csr_matrix, label: int) -> Array:
+    """(t,) x_j w_lj for each of the t features of x (1, n_features), canonical; weights: (n_labels, n_features)."""
+    return np.asarray(x.data * values_at(weights, label, x.indices), dtype=np.float64)
+
+
+def values_at(matrix: sp.csr_matrix, row: int, columns: Array) -> Array:
+    """The row's entries in these columns, 0 where it has none; its indices must be rising."""
+    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
+    own, values = matrix.indices[start:stop], matrix.data[start:stop]
+    if len(own) == 0:
+        return np.zeros(len(columns), dtype=np.float32)
+    place = np.minimum(np.searchsorted(own, columns), len(own) - 1)
+    found: Array = np.where(own[place] == columns, values[place], np.float32(0))
+    return found
+
+
+def shared_parts(x: sp.csr_matrix, rows: sp.csr_matrix, ids: Array) -> Array:
+    """(m, t): x_j x_ij for each of the t features of x and each of the m rows."""
+    found = [x.data * values_at(rows, int(i), x.indices) for i in ids]
+    return np.array(found, dtype=np.float64).reshape(len(ids), x.nnz)
+
+
+def voters(ids: Array, added: Array, shared: Array, features: Array) -> list[Voter[int]]:
+    """The rows `ids` (m,), the strongest first, with what each added (m,) and the features that count most in `shared`
+    (m, t); those that added nothing are left out."""
+    found = []
+    for place in np.lexsort((ids, -added)):
+        if added[place] > 0:
+            best = np.argsort(-shared[place], kind="stable")[:_SHARED]
+            words = [int(features[j]) for j in best if shared[place, j] > 0]
+            found.append(Voter(int(ids[place]), float(added[place]), words))
+    return found
+
+
+def by_frequency(
+    priors: Array, labels: Sequence[int], n_words: int = 0
+) -> tuple[dict[int, list[float]], dict[int, dict[str, float]]]:
+    """(contributions, evidence) where a document says nothing, and the most frequent labels are the answer."""
+    silent = {label: [0.0] * n_words for label in labels}
+    return silent, {label: {"frequency": float(priors[label])} for label in labels}
+
+
+def explain_linear(
+    x: sp.csr_matrix, weights: sp.csr_matrix, labels: Sequence[int], start: Array | None = None
+) -> Explanation:
+    """Of score(l) = sum_j x_j w_lj + start_l; x: (1, n_features), weights: (n_labels, n_features)."""
+    x = canonical(x)
+    parts = {label: word_parts(x, weights, label) for label in labels}
+    evidence = {label: {"words": float(part.sum())} for label, part in parts.items()}
+    if start is not None:
+        for label in labels:
+            evidence[label]["start"] = float(start[label])
+    return Explanation(x.indices.tolist(), [], {label: part.tolist() for label, part in parts.items()}, evidence)
