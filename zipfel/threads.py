@@ -67,7 +67,7 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
     it takes the first run, and then whatever no other thread has begun.
     """
     runs = blocks(n, parts or _threads)
-    if _threads == 1 or len(runs) == 1:
+    if _threads == 1 or len(runs) <= 1:
         for start, stop in runs:
             work(start, stop)
         return

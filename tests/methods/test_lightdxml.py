@@ -94,7 +94,9 @@ def test_timings_by_module_and_facts_are_kept() -> None:
 
 
 def test_int8_is_a_quarter_of_float32() -> None:
-    sizes = {p: sum(a.nbytes for a in _fitted(precision=p).state().arrays.values()) for p in ("float32", "int8")}
+    sizes = {
+        p: sum(a.nbytes for a in _fitted(precision=p, **PAPER).state().arrays.values()) for p in ("float32", "int8")
+    }
     assert sizes["int8"] < 0.6 * sizes["float32"]
 
 

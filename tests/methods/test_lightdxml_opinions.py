@@ -10,6 +10,8 @@ from zipfel.errors import ModelFileError
 from zipfel.methods import State, make_method
 from zipfel.methods.lightdxml import LightDXML
 from zipfel.metrics import evaluate
+from zipfel.ranker.voters import KINDS
+from zipfel.ranker.words import VOTES
 from zipfel.run import Run
 
 QUICK = {"dim": 32, "epochs": 6, "batch": 16, "n_sampled": 3, "n_hard": 2, "networks": 1}
@@ -22,21 +24,42 @@ def _fitted(**params: object) -> LightDXML:
     return method
 
 
+ALWAYS, SPARSE = ["logit", "cosine", "frequency"], ["doubt", "trust"]
+WORDS = [f"log {kind}" for kind in VOTES] + list(VOTES)
+
+
 @pytest.mark.parametrize(
     ("params", "names"),
     [
-        ({}, ["logit", "cosine", "near", "crowd", "doubt", "trust"]),
-        ({"sparse": False}, ["logit", "cosine", "near", "crowd"]),
-        ({"votes": False}, ["logit", "cosine", "doubt", "trust"]),
-        ({"networks": 2}, ["logit", "cosine", "near", "crowd", "doubt", "trust"]),
+        ({}, ALWAYS + WORDS + SPARSE),
+        ({"sparse": False}, ALWAYS + WORDS),
+        ({"votes": False}, ALWAYS + SPARSE),
+        ({"networks": 2}, ALWAYS + WORDS + SPARSE),
     ],
 )
 def test_each_opinion_can_be_left_out(params: dict[str, object], names: list[str]) -> None:
-    method = _fitted(**params)
+    opinions = _fitted(**params).opinions_
+    assert opinions is not None
+    by_codes = list(KINDS) * (opinions.voters is not None)
+    assert opinions.names == names + by_codes
+    evidence = dict(zip(opinions.blend.names, opinions.blend.weights, strict=True))
+    assert min(weight for name, weight in evidence.items() if name != "frequency") >= 0
+    assert evaluate(_fitted(**params).predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] >= 0.9
+
+
+@pytest.mark.parametrize(("worth", "kept"), [(-1.0, True), (1.0, False)])
+def test_votes_by_codes_are_kept_where_they_add_enough(
+    monkeypatch: pytest.MonkeyPatch, worth: float, kept: bool
+) -> None:
+    monkeypatch.setattr("zipfel.methods.lightdxml_opinions._WORTH", worth)
+    method = _fitted(tail=0.0)
     assert method.opinions_ is not None
-    assert method.opinions_.names == names
-    assert min(method.opinions_.blend.weights) >= 0
-    assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] >= 0.9
+    assert (method.opinions_.voters is not None) == kept
+    again = make_method("lightdxml", QUICK)
+    again.restore(method.state(), known().train.n_features, known().train.n_labels)
+    found, expected = again.predict(known().test.X, 3), method.predict(known().test.X, 3)
+    assert np.array_equal(found.labels, expected.labels)
+    assert np.allclose(found.scores, expected.scores, atol=1e-6)
 
 
 def test_candidates_are_distinct_and_voted_labels_are_among_them() -> None:
@@ -54,15 +77,15 @@ def test_candidates_are_distinct_and_voted_labels_are_among_them() -> None:
 def test_all_points_vote_in_the_end_and_a_given_bonus_is_kept() -> None:
     method = _fitted(tail=0.7)
     assert method.opinions_ is not None
-    assert method.opinions_.voters is not None
-    assert len(method.opinions_.voters.codes) == known().train.n_points + known().valid.n_points
+    assert method.opinions_.words.memory is not None
+    assert len(method.opinions_.words.memory) == known().train.n_points + known().valid.n_points
     assert method.opinions_.tail == 0.7
 
 
 def test_a_model_without_its_voters_is_an_error() -> None:
     state = _fitted().state()
-    arrays = {name: array for name, array in state.arrays.items() if not name.startswith("voters.")}
-    with pytest.raises(ModelFileError, match="voting points"):
+    arrays = {name: array for name, array in state.arrays.items() if not name.startswith("words.memory")}
+    with pytest.raises(ModelFileError, match="memory"):
         make_method("lightdxml", QUICK).restore(
             State(arrays, state.facts), known().train.n_features, known().train.n_labels
         )

@@ -28,24 +28,27 @@ Where we deviate (effects in docs/methods/lightdxml.md):
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index.shortlist import Ids, Scored, fused, ranked
 from zipfel.methods.base import Method, Points, State
 from zipfel.methods.lightdxml_config import PRESETS, LightDXMLConfig, sized
 from zipfel.methods.lightdxml_network import Network
 from zipfel.methods.lightdxml_opinions import Opinions
+from zipfel.methods.lightdxml_words import learn_words
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.training.holdout import held_out_rows
+from zipfel.threads import at_once
 
 _BLOCK = 512
-_WORTHWHILE = 0.04
-"""Share of held-out points from which on the sparse classifiers learn on with them."""
+_SHARE = 0.8
+"""Of a time budget, for the networks; the rest is for joining what they and the words say."""
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 
 
@@ -56,6 +59,7 @@ class LightDXML(Method):
     Config = LightDXMLConfig
     config: LightDXMLConfig
     presets = PRESETS
+    networks_: list[Network]
     opinions_: Opinions | None = None
     beta_: float = 1.0
 
@@ -63,24 +67,27 @@ class LightDXML(Method):
         self.settings_ = settings = sized(self.config, train)
         if valid is None:
             train, valid = _split(train, settings.valid_share, run)
-        self.networks_: list[Network] = []
-        n_networks = int(settings.networks or 1)
+        if not (settings.votes or settings.sparse):
+            self.networks_ = self._fit_networks(train, valid, run)
+            with run.timed("beta"):
+                self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
+            return
+        held, everything = valid, train.joined(valid)
+        parts: list[Any] = at_once(
+            lambda: self._fit_networks(train, held, run.part(_SHARE)),
+            lambda: learn_words(settings, everything, train.n_points, run),
+        )
+        self.networks_, learnt = parts
+        with run.timed("opinions"):
+            self.opinions_ = Opinions(settings, self.networks_, learnt.first).fit(train, held, learnt, run)
+
+    def _fit_networks(self, train: Points, valid: Points, run: Run) -> list[Network]:
+        found, n_networks = [], int(self.settings_.networks or 1)
         for i in range(n_networks):
             seed = run.seed if i == 0 else int(run.rng(5, i).integers(2**31))
             mine = replace(run.part(1 / (n_networks - i)), seed=seed)
-            self.networks_.append(Network(settings).fit(train, valid, mine, f"{self.name}-{i}"))
-        if settings.votes or settings.sparse:
-            with run.timed("opinions"):
-                self.opinions_ = self._ask_further(train, valid, run)
-        else:
-            with run.timed("beta"):
-                self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
-
-    def _ask_further(self, train: Points, valid: Points, run: Run) -> Opinions:
-        """The blend is learnt by parts that know `train` alone; then they get to know all points."""
-        opinions = Opinions(self.settings_, self.networks_).fit(train, run).learn(valid)
-        few = valid.n_points < _WORTHWHILE * train.n_points
-        return opinions.fit(train.joined(valid), run, voters_only=few).forget()
+            found.append(Network(self.settings_).fit(train, valid, mine, f"{self.name}-{i}"))
+        return found
 
     def _choose_beta(self, valid: Points) -> float:
         """The beta with the best P@1 + P@3 + P@5 on validation; ties go to the classifiers."""
@@ -131,12 +138,12 @@ class LightDXML(Method):
             raise ModelFileError("the networks of the model do not know the same labels")
         if self.settings_.votes or self.settings_.sparse:
             further = State(state.arrays, state.facts["opinions"])
-            self.opinions_ = Opinions(self.settings_, self.networks_).restore(further, n_features, n_labels)
+            self.opinions_ = Opinions.restored(self.settings_, self.networks_, further, n_features, n_labels)
 
 
 def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:
-    """(rest, held out): at most 1,000 rows, those that are nearly the same together."""
+    """(rest, held out): at most 2,000 rows, in runs of consecutive ones."""
     if train.n_points < 2:
         return train, train
-    held = held_out_rows(train.X, min(1000, round(share * train.n_points)), run.rng(4))
+    held = held_out_runs(train.n_points, max(1, min(2000, round(share * train.n_points))), run.rng(4))
     return train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)

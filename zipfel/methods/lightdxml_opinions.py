@@ -1,14 +1,14 @@
 """Further opinions on LightDXML's candidates, beyond the paper: near training points vote, sparse classifiers judge.
 
     C(x): the labels with the largest w_j . x, and those with most votes
+    u(j), m(j): votes by words and margins of sparse classifiers                                   `lightdxml_words`
     v(j) = share of the nearest training points, by the cosine of their x_i, that have label j     `ranker.voters`
-    m(j) = u_j . t + c_j, on the tokens t themselves, learnt on j's positives and on the points
-           whose shortlist names it wrongly                                                        `ranker.sparse`
-    score(j) = s(a . [w_j . x, cos(x, z_j), log v(j), m-(j), m+(j)] + t log(1 / p_j))              `ranker.blend`
+    score(j) = s(a . [w_j . x, cos(x, z_j), log N_j, log u(j), u(j), m-(j), m+(j), log v(j)] + t log(1 / p_j))
+                                                                                                   `ranker.blend`
 
-The weights a and the bonus t of rare labels are learnt on held-out points that none of the parts has seen. 256
+The weights a and the bonus t of rare labels are learnt on held-out points that none of the parts has seen. 192
 numbers know what a document is about but not its every word, and a classifier with three examples knows less than the
-one neighbour who was there.
+one neighbour who was there. The votes v, whose codes take much room, are kept only where they make a difference.
 """
 
 from __future__ import annotations
@@ -20,101 +20,102 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import CUTS, mean_precision
 from zipfel.index.shortlist import Ids
-from zipfel.methods.base import Points, State
+from zipfel.methods.auto_parts import Found
+from zipfel.methods.base import Points, State, under
 from zipfel.methods.lightdxml_config import LightDXMLConfig
 from zipfel.methods.lightdxml_network import Network
+from zipfel.methods.lightdxml_words import Learnt, Words
 from zipfel.metrics import Propensity
-from zipfel.ranker import Problems, SparseRanker, with_strangers
+from zipfel.ranker import words
 from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.voters import KINDS, Voters, votes_of
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
 Array = npt.NDArray[Any]
-_SHORT, _STRANGERS = 50, 10
-"""Labels of a training point's shortlist, and random ones, that sparse classifiers learn from."""
 _VOTED = 50
-"""Labels with most votes that are candidates."""
-_FAINT = 0.01
-"""Votes well below this count as none: log(v + 0.01)."""
+"""Labels with most votes, of each kind of voters, that are candidates."""
+_FAINT, _FAINTER = 0.01, 0.001
+"""Votes well below this count as none: log(v + 0.01); words have more voters who hardly count."""
 TAILS = (0.0, 0.1, 0.2)
-_COST = 0.001
-"""What a bonus may cost of the mean of P@1, P@3 and P@5."""
-_NOTHING = np.zeros((0, _SHORT + _STRANGERS), dtype=np.int32)
+_COST, _WORTH = 0.001, 0.001
+"""What a bonus may cost of the mean of P@1, P@3 and P@5, and what votes by codes must bring."""
 _BLOCK = 1024
 """Rows that are answered at a time."""
 
 
 class Opinions:
-    """Holds the voters and the sparse classifiers, either of which may be switched off, and the blend of all."""
+    """Asks the networks, the words and, where they are kept, the voters by codes; and joins what they say."""
 
-    voters: Voters | None = None
-    ranker: SparseRanker | None = None
     blend: Blend
+    voters: Voters | None = None
     tail: float = 0.0
-    _learnt_from: Array
-    _problems: Problems | None
 
-    def __init__(self, settings: LightDXMLConfig, networks: Sequence[Network]) -> None:
-        self.settings, self.networks, self.labels = settings, networks, networks[0].scorer.labels
-        self.forget()
+    def __init__(self, settings: LightDXMLConfig, networks: Sequence[Network], words: Words) -> None:
+        self.settings, self.networks, self.words = settings, networks, words
+        self.labels = networks[0].scorer.labels
 
     @property
     def names(self) -> list[str]:
-        s = self.settings
-        return ["logit", "cosine", *(KINDS if s.votes else ()), *(("doubt", "trust") if s.sparse else ())]
+        """Of the evidence; votes by codes come last."""
+        by_words = [f"log {kind}" for kind in words.VOTES] + list(words.VOTES)
+        asked, s = ["logit", "cosine", "frequency"], self.settings
+        asked += by_words * bool(s.votes) + ["doubt", "trust"] * bool(s.sparse)
+        return asked + list(KINDS) * (self.voters is not None)
 
     # -- learning
 
-    def fit(self, points: Points, run: Run, *, voters_only: bool = False) -> Opinions:
-        """Voters and classifiers of these points. Where some were fitted before, they come first, and the classifiers
-        learn on from what they know."""
-        s = self.settings
-        counts = np.bincount(points.Y.indices, minlength=points.n_labels)
-        self.rarity = np.log(Propensity().inverse(counts, points.n_points)).astype(np.float32)
-        if s.votes:
-            codes = self._codes([network.encode(points.X) for network in self.networks])
-            self.voters = Voters(codes, points.Y, neighbors=s.neighbors, precision=s.precision, seed=run.seed)
-        if s.sparse and not voters_only:
-            known = len(self._learnt_from)
-            problems = Problems.build(points.Y, self._shortlists(points, run))
-            if self._problems is not None:
-                problems.start_from(self._problems, np.arange(known))
-            self.ranker = SparseRanker(s.ranker).fit(points.X, problems, seed=run.seed)
-            self._problems = problems
+    def fit(self, train: Points, held: Points, learnt: Learnt, run: Run) -> Opinions:
+        """The blend is learnt by parts that know `train` alone; then they get to know all points."""
+        everything = train.joined(held)
+        self._count(np.bincount(everything.Y.indices, minlength=everything.n_labels), everything.n_points)
+        self.words = learnt.first
+        if self.settings.votes:
+            self.voters = self._voters(train, run)
+        self._learn(held, learnt.near)
+        if self.voters is not None:
+            self.voters = self._voters(everything, run)
+        self.words = learnt.final
         return self
 
-    def _shortlists(self, points: Points, run: Run) -> Array:
-        """(n, c) labels that each point's classifiers learn from; those of points that were known stay as they are."""
-        known = len(self._learnt_from)
-        X = points.X[known:]
-        shortlist = np.concatenate([self.networks[0].predict(X[a:b], _SHORT).labels for a, b in _blocks(X.shape[0])])
-        found = with_strangers(shortlist.astype(np.int32), points.n_labels, _STRANGERS, run.rng(6, known))
-        self._learnt_from = np.concatenate([self._learnt_from, found])
-        return self._learnt_from
+    def _count(self, counts: Array, n_points: int) -> None:
+        """counts: (n_labels,) points of each label."""
+        self.counts, self.n_points = counts, n_points
+        self.log_counts = np.log1p(counts).astype(np.float32)
+        self.rarity = np.log(Propensity().inverse(counts, n_points)).astype(np.float32)
 
-    def forget(self) -> Opinions:
-        """What only learning needs."""
-        self._learnt_from, self._problems = _NOTHING, None
-        return self
+    def _voters(self, points: Points, run: Run) -> Voters:
+        s, codes = self.settings, self._codes([network.encode(points.X) for network in self.networks])
+        return Voters(codes, points.Y, neighbors=s.neighbors, precision=s.precision, seed=run.seed)
 
-    def learn(self, held: Points) -> Opinions:
-        """The blend and the bonus, on points that no part has seen."""
-        parts = [self._evidence(held.X[a:b], self.settings.candidates) for a, b in _blocks(held.n_points)]
+    def _learn(self, held: Points, near: Found) -> None:
+        """Blend and bonus, on points that no part has seen; without votes by codes, where these add too little."""
+        parts = [
+            self._evidence(held.X[a:b], self.settings.candidates, (near[0][a:b], near[1][a:b]))
+            for a, b in _blocks(held.n_points)
+        ]
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
-        hits = is_true(labels, held.Y)
-        self.blend = Blend.fit_top(self.names, evidence, hits, labels >= 0, monotone=self.names)
-        if self.settings.tail is not None:
-            self.tail = self.settings.tail
-            return self
+        voters, quality = self.voters, self._fit_blend(labels, evidence, held.Y)
+        if voters is not None:
+            best, self.voters = (self.blend, self.tail), None
+            without = self._fit_blend(labels[:, :-_VOTED], evidence[:, :-_VOTED, : -len(KINDS)], held.Y)
+            if without < quality - _WORTH:
+                (self.blend, self.tail), self.voters = best, voters
+
+    def _fit_blend(self, labels: Ids, evidence: Array, truth: sp.csr_matrix) -> float:
+        """Returns the mean of P@1, P@3 and P@5."""
+        hits, names = is_true(labels, truth), self.names
+        self.blend = Blend.fit_top(names, evidence, hits, labels >= 0, monotone=[n for n in names if n != "frequency"])
         quality = {}
-        for self.tail in TAILS:
-            quality[self.tail] = mean_precision(self._judged(labels, evidence, max(CUTS)), held.Y)
-        self.tail = max(tail for tail in TAILS if quality[tail] >= max(quality.values()) - _COST)
-        return self
+        given = self.settings.tail
+        for self.tail in TAILS if given is None else (given,):
+            quality[self.tail] = mean_precision(self._judged(labels, evidence, max(CUTS)), truth)
+        self.tail = max(tail for tail, found in quality.items() if found >= max(quality.values()) - _COST)
+        return max(quality.values())
 
     # -- judging
 
@@ -129,22 +130,34 @@ class Opinions:
         scores = 1 / (1 + np.exp(-odds))
         return Ranking.from_dense(np.where(labels >= 0, scores, -np.inf).astype(np.float32), k, labels)
 
-    def _evidence(self, X: sp.csr_matrix, width: int) -> tuple[Ids, npt.NDArray[np.float32]]:
-        """(n, c) candidates, -1 pads, and (n, c, f) evidence for each."""
+    def _evidence(self, X: sp.csr_matrix, width: int, near: Found | None = None) -> tuple[Ids, npt.NDArray[np.float32]]:
+        """(n, c) candidates, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where known."""
+        rows, n_labels = self.words.damped(X), len(self.rarity)
         hidden = [network.encode(X) for network in self.networks]
-        labels, columns = self.networks[0].best(hidden[0], width).labels, []
+        labels = self.networks[0].best(hidden[0], width).labels
+        if self.settings.votes:
+            by_words = self.words.vote(rows, 2 * _VOTED, near)
+            labels = self._united(labels, by_words[0][:, :_VOTED])
         if self.voters is not None:
-            voted, votes = self.voters.vote(self._codes(hidden), 2 * _VOTED)
-            labels = self._united(labels, voted[:, :_VOTED])
-            columns += list(np.moveaxis(np.log(votes_of(labels, voted, votes, self.voters.Y.shape[1]) + _FAINT), 2, 0))
-        if self.ranker is not None:
-            margin = np.where(labels >= 0, self.ranker.score(X, labels), -1)
+            by_codes = self.voters.vote(self._codes(hidden), 2 * _VOTED)
+            labels = self._united(labels, by_codes[0][:, :_VOTED])
+        columns = self._scores(hidden, labels)
+        if self.settings.votes:
+            votes = votes_of(labels, *by_words, n_labels)
+            columns += [*np.moveaxis(np.log(votes + np.float32(_FAINTER)), 2, 0), *np.moveaxis(votes, 2, 0)]
+        if self.settings.sparse:
+            margin = self.words.margins(rows, labels)
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
+        if self.voters is not None:
+            columns += list(np.moveaxis(np.log(votes_of(labels, *by_codes, n_labels) + _FAINT), 2, 0))
+        return labels, np.stack(columns, axis=2).astype(np.float32)
+
+    def _scores(self, hidden: Sequence[npt.NDArray[np.float32]], labels: Ids) -> list[Array]:
+        """w_j . x and cos(x, z_j), the means of the networks', and log N_j; 0 where there is no label."""
         places = np.where(labels >= 0, np.searchsorted(self.labels, labels), -1)
         scored = [network.scorer.score(x, places) for network, x in zip(self.networks, hidden, strict=True)]
-        logits, cosines = (np.mean([getattr(s, name) for s in scored], axis=0) for name in ("logits", "cosines"))
-        columns = [np.where(labels >= 0, column, 0) for column in (logits, cosines, *columns)]
-        return labels, np.stack(columns, axis=2).astype(np.float32)
+        means = (np.mean([getattr(s, name) for s in scored], axis=0) for name in ("logits", "cosines"))
+        return [np.where(labels >= 0, column, 0) for column in (*means, self.log_counts[labels])]
 
     def _united(self, labels: Ids, voted: Ids) -> Ids:
         """Both sets of labels (n, c) and (n, v), each label once; labels that the networks do not know are left out."""
@@ -160,27 +173,29 @@ class Opinions:
     # -- state
 
     def state(self) -> State:
-        arrays: dict[str, Array] = {"rarity": self.rarity}
-        for prefix, part in (("voters", self.voters), ("ranker", self.ranker)):
-            if part is not None:
-                arrays |= {f"{prefix}.{name}": array for name, array in part.state().items()}
-        return State(arrays, {**self.blend.facts(), "tail": self.tail})
+        arrays = {"counts": self.counts.astype(np.int32), **under("words", self.words.state())}
+        if self.voters is not None:
+            arrays |= under("voters", self.voters.state())
+        facts = {"tail": self.tail, "points": self.n_points, "by codes": self.voters is not None}
+        return State(arrays, {**self.blend.facts(), **facts})
 
-    def restore(self, state: State, n_features: int, n_labels: int) -> Opinions:
-        s = self.settings
-        parts: dict[str, dict[str, Array]] = {"voters": {}, "ranker": {}}
-        for name, array in state.arrays.items():
-            prefix, _, rest = name.partition(".")
-            if prefix in parts:
-                parts[prefix][rest] = array
-        if s.votes:
-            dim = sum(network.dim for network in self.networks)
-            self.voters = Voters.restored(parts["voters"], n_labels, dim, neighbors=s.neighbors, precision=s.precision)
-        if s.sparse:
-            self.ranker = SparseRanker.restored(parts["ranker"], n_features, n_labels, s.ranker)
-        self.blend, self.tail = Blend.from_facts(state.facts, self.names), state.fact("tail", low=0, high=100)
-        self.rarity = state.array("rarity", shape=(n_labels,)).astype(np.float32)
-        return self
+    @classmethod
+    def restored(
+        cls, settings: LightDXMLConfig, networks: Sequence[Network], state: State, n_features: int, n_labels: int
+    ) -> Opinions:
+        known = Words.restored(settings, State(state.part("words")), n_features, n_labels)
+        found = cls(settings, networks, known)
+        if state.facts.get("by codes") is True:
+            dim = sum(network.dim for network in networks)
+            found.voters = Voters.restored(
+                state.part("voters"), n_labels, dim, neighbors=settings.neighbors, precision=settings.precision
+            )
+        found.blend, found.tail = Blend.from_facts(state.facts, found.names), state.fact("tail", low=0, high=100)
+        counts = state.array("counts", shape=(n_labels,))
+        if counts.dtype.kind != "i" or (counts < 0).any():
+            raise ModelFileError("the label counts in the model are damaged")
+        found._count(counts, int(state.fact("points", low=1)))
+        return found
 
 
 def _blocks(n: int) -> list[tuple[int, int]]:
