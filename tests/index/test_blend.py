@@ -49,6 +49,26 @@ def test_the_choice_finds_the_source_that_knows() -> None:
     assert quality == pytest.approx((1 + 1 / 3 + 1 / 5) / 3)
 
 
+def test_a_source_in_reserve_joins_only_where_it_gains_more_than_chance() -> None:
+    Y = sp.csr_matrix(np.eye(4, dtype=np.float32))
+    codes = {"wrong": (np.arange(4), AXES[[1, 0, 3, 2]]), "right": (np.arange(4), AXES)}
+    found = Neighbourhood(codes, Y)
+    for chance, source in ((0.0, "right"), (1.0, "wrong")):
+        chosen, _ = found.choose(AXES, Y, n_neighbors=(1,), sharpness=(1.0,), reserve=("right",), chance=chance)
+        assert list(chosen.rules) == [source]
+
+
+@pytest.mark.parametrize(("spare", "rarity"), [(0.0, 0.0), (0.05, 0.1), (1.0, 0.3)])
+def test_rarity_may_cost_what_can_be_spared(spare: float, rarity: float) -> None:
+    found, quality = neighbourhood(), {0.0: 0.9, 0.1: 0.86, 0.3: 0.5}
+    blends = [blend(1.0, rarity=r) for r in quality]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zipfel.index.blend.mean_precision", lambda *_: next(values))
+        values = iter(quality.values())
+        patch.setattr(Blend, "__call__", lambda *_: None)
+        assert found._best(blends, {}, BALLOTS, spare)[0].rarity == rarity
+
+
 def test_idle_sources_are_left_out_and_facts_read_back() -> None:
     one = blend(1.0, rarity=0.2).without_idle()
     assert list(one.rules) == ["a"]

@@ -7,11 +7,13 @@ import torch
 
 from tests.contract import known
 from zipfel.methods import Points, make_method
-from zipfel.methods.mnn import Encoders, Mnn, _fingerprints
+from zipfel.methods.mnn import Mnn
 from zipfel.methods.mnn_config import SETTINGS
+from zipfel.methods.mnn_encoders import Encoders, fingerprints
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import LocalRows
 from zipfel.run import Run
+from zipfel.threads import use_threads
 from zipfel.training import Batch
 
 QUICK = {"dim": 16, "encoders": 1, "epochs": 5, "batch": 16, "temperature": 0.1, "negatives": 10, "keep": 0.6}
@@ -26,7 +28,7 @@ def make(**params: object) -> Mnn:
 def batch_of(method: Mnn, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[Batch, dict[str, torch.Tensor]]:
     batch = Batch(np.arange(X.shape[0]), LocalRows.from_csr(X), Y, (0,))
     method.setting_ = {"temperature": 1.0, "negatives": method.config.negatives or 10}
-    method._extend(batch, np.random.default_rng(0), _fingerprints(Y))
+    method._extend(batch, np.random.default_rng(0), fingerprints(Y))
     generator = torch.Generator().manual_seed(0)
     width = method.config.encoders * method.config.dim
     tables = {"features": (X.shape[1], batch.X.ids), "labels": (Y.shape[1], batch.ids["labels"])}
@@ -106,6 +108,19 @@ def test_the_setting_is_chosen_where_none_is_given(loss: str) -> None:
     method = make(loss=loss, temperature=None, negatives=None, keep=None)
     method.fit(known().train, None, Run(seed=1))
     assert method.setting_ in SETTINGS[loss]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_threads_and_the_order_of_trainings_change_nothing(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for threads in (1, 2):
+        monkeypatch.setattr("zipfel.methods.mnn._LARGE", 0 if large and threads == 1 else 2**30)
+        method = make(temperature=None)
+        with use_threads(threads):
+            method.fit(known().train, None, Run(seed=1, threads=threads))
+        answers.append(method.predict(known().test.X, 3))
+    np.testing.assert_array_equal(answers[0].labels, answers[1].labels)
+    np.testing.assert_array_equal(answers[0].scores, answers[1].scores)
 
 
 def test_what_is_set_stays() -> None:

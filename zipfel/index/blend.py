@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,26 +88,45 @@ class Neighbourhood:
         n_neighbors: Sequence[int] = NEIGHBOURS,
         sharpness: Sequence[float] = SHARPNESS,
         rarity: Sequence[float] = RARITY,
+        reserve: Collection[str] = (),
+        chance: float = 0.0,
+        spare: float = 0.0,
     ) -> tuple[Blend, float]:
         """(the blend with the best mean of P@1, P@3 and P@5 on held-out queries, that mean).
 
         First each source's own rule, then the weights, then the rarity: the product of all would take for ever.
+        reserve: sources that join the others only where that gains more than `chance`. spare: what may be paid of the
+        mean for a higher rarity.
         """
         found = self._search(queries, {source: max(n_neighbors) for source in self.indexes})
         rules = {
             source: choose_votes(*near, self.ballots, truth, n_neighbors=n_neighbors, sharpness=sharpness)[0]
             for source, near in found.items()
         }
-        best, quality = self._best(
-            [Blend(rules, dict(zip(rules, weights, strict=True))) for weights in simplex(len(rules))], found, truth
-        )
+        usual = {source: rule for source, rule in rules.items() if source not in reserve} or rules
+        best, quality = self._weighed(usual, found, truth)
+        if len(usual) < len(rules):
+            other, reached = self._weighed(rules, found, truth)
+            best, quality = (other, reached) if reached > quality + chance else (best, quality)
         if len(rarity) > 1 or rarity[0] != best.rarity:
-            best, quality = self._best([replace(best, rarity=r) for r in rarity], found, truth)
+            best, quality = self._best([replace(best, rarity=r) for r in sorted(rarity)], found, truth, spare)
         return best.without_idle(), quality
 
-    def _best(self, blends: Sequence[Blend], found: Mapping[str, Found], truth: sp.csr_matrix) -> tuple[Blend, float]:
+    def _weighed(
+        self, rules: Mapping[str, VoteRule], found: Mapping[str, Found], truth: sp.csr_matrix
+    ) -> tuple[Blend, float]:
+        """The best weights for these sources."""
+        blends = [Blend(rules, dict(zip(rules, weights, strict=True))) for weights in simplex(len(rules))]
+        return self._best(blends, found, truth)
+
+    def _best(
+        self, blends: Sequence[Blend], found: Mapping[str, Found], truth: sp.csr_matrix, spare: float = 0.0
+    ) -> tuple[Blend, float]:
+        """The best of them, or the last that is worse by no more than `spare`."""
         quality = [mean_precision(b(found, self._ballots(b.rarity), max(CUTS)), truth) for b in blends]
         best = int(np.argmax(quality))
+        if spare:
+            best = max(i for i, found in enumerate(quality) if found >= quality[best] - spare)
         return blends[best], quality[best]
 
     def _ballots(self, rarity: float) -> sp.csr_matrix:

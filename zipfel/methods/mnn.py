@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,53 +38,33 @@ from torch.nn.functional import normalize
 
 from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
-from zipfel.index.blend import Blend, Neighbourhood
+from zipfel.index.blend import RARITY, Blend, Neighbourhood
 from zipfel.losses.contrastive import noise_contrastive
 from zipfel.losses.infonce import info_nce
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.mnn_config import SETTINGS, SOURCES, MnnConfig
+from zipfel.methods.mnn_encoders import Codes, Encoders, ballots, fingerprints
 from zipfel.methods.popular import fill_blank, label_priors
-from zipfel.nn.bag import LocalRows, bag, encode_bag
+from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
+from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 
-Codes = npt.NDArray[np.float32]
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
 _STEPS, _FEW = 400, 10
 """Steps that training takes at least; points below which none is held out."""
 _CHANCE = 0.005
 """By so much the mean of P@1, 3 and 5 on a thousand points differs by luck."""
+_SPARE = 0.0005
+"""What rare labels' louder votes may cost of that mean."""
 _SKETCH = {"dim": 100, "encoders": 1, "batch": 128, "epochs": 12, "lr": 5e-3, "n_neighbors": 80, "sharpness": 10.0}
 _SKETCHED = 2500
 """What a setting is judged by: small encoders of so many points."""
-
-
-@dataclass(frozen=True)
-class Encoders:
-    """The trained vectors: blocks of dim numbers beside each other, each block an encoder of its own."""
-
-    features: Codes  # (n_features, encoders * dim), W'
-    labels: Codes  # (n_labels, encoders * dim), W
-    dim: int
-
-    def points(self, X: sp.csr_matrix) -> Codes:
-        """f_x with nothing dropped: (n, encoders * dim), each block of unit length."""
-        return self._encode(X, self.features)
-
-    def sets(self, Y: sp.csr_matrix) -> Codes:
-        """f_y: (n, encoders * dim)."""
-        return self._encode(Y, self.labels)
-
-    def rounded(self, precision: str) -> Encoders:
-        """What is left of the vectors after saving and loading them."""
-        return Encoders(rounded(self.features, precision), rounded(self.labels, precision), self.dim)
-
-    def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
-        codes = encode_bag(rows, vectors)
-        return unit_rows(codes.reshape(-1, self.dim)).reshape(codes.shape)
+_LARGE = 2**30
+"""Bytes of tables from which on two trainings follow one another; below, they run side by side."""
 
 
 class Mnn(Method):
@@ -112,15 +91,25 @@ class Mnn(Method):
         """Eq. 11 or InfoNCE, the mean over the encoders."""
         f_x = self._codes(rows["features"], batch.X)  # (E, B, dim)
         f_y = self._codes(rows["labels"], batch.extra["sets"])  # (E, B, dim)
-        cosines = f_x @ f_y.transpose(1, 2)  # (E, B, B), Eq. 8
-        excluded: Tensor = batch.extra["excluded"]  # (B, B)
         if self.config.loss == "infonce":
-            return info_nce(cosines, self.setting_["temperature"], excluded)
+            cosines = f_x @ f_y.transpose(1, 2)  # (E, B, B), Eq. 8
+            return info_nce(cosines, self.setting_["temperature"], batch.extra["excluded"])
+        negatives, is_one = self._hardest(f_x.detach(), f_y.detach(), batch)  # (E, B)
+        positive = (f_x * f_y).sum(dim=2)  # (E, B)
+        negative = (f_x * f_y.gather(1, negatives[:, :, None].expand(f_y.shape))).sum(dim=2)
+        negative = negative.masked_fill(~is_one, -torch.inf)
+        return noise_contrastive(positive.flatten(), negative.flatten()[:, None], self.config.margin)
+
+    def _hardest(self, f_x: Tensor, f_y: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """(E, B) which of its h sampled label sets is the nearest to each row, and whether any of them is a negative.
+
+        Only that one costs anything in Eq. 11, so that only its cosine needs a gradient.
+        """
         sampled: Tensor = batch.extra["sampled"]  # (B, h)
-        negatives = cosines.gather(2, sampled.expand(len(cosines), -1, -1))  # (E, B, h)
-        negatives = negatives.masked_fill(excluded.gather(1, sampled), -torch.inf)
-        positive = cosines.diagonal(dim1=1, dim2=2)  # (E, B)
-        return noise_contrastive(positive.flatten(), negatives.flatten(0, 1), self.config.margin)
+        cosines = (f_x @ f_y.transpose(1, 2)).gather(2, sampled.expand(len(f_x), -1, -1))  # (E, B, h)
+        excluded: Tensor = batch.extra["excluded"]  # (B, B)
+        largest, place = cosines.masked_fill(excluded.gather(1, sampled), -torch.inf).max(dim=2)
+        return sampled.expand(len(f_x), -1, -1).gather(2, place[:, :, None])[..., 0], largest > -torch.inf
 
     def _codes(self, vectors: Tensor, rows: LocalRows) -> Tensor:
         """Eq. 3 and 7, of unit length: (E, B, dim)."""
@@ -144,17 +133,19 @@ class Mnn(Method):
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
-        with run.timed("choices"):
+        with run.timed("setting"):
             self.setting_ = self._choose_setting(rest, held, run)
-            encoders = self._train(rest, run, "mnn-choice")
-            self.blend_, quality = self._choose_votes(encoders, rest, held, run)
-            run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
         everything = train if valid is None else train.joined(valid)
-        if run.time_left() > time.monotonic() - start:
-            with run.timed("training"):
-                encoders = self._train(everything, run, "mnn")
+        with run.timed("training"):
+            if run.time_budget is None and self._bytes(train) < _LARGE:
+                encoders = at_once(lambda: self._learn_votes(rest, held, run), lambda: self._train(everything, run))[1]
+            else:
+                encoders = self._learn_votes(rest, held, run)
+                if run.time_left() > time.monotonic() - start:
+                    encoders = self._train(everything, run)
         with run.timed("index"):
-            self._remember(encoders.rounded(self.config.precision), everything, run.seed, tuple(self.blend_.rules))
+            self.encoders_, self.Y_ = encoders.rounded(self.config.precision), everything.Y
+            self.neighbourhood_ = self._neighbourhood(self.encoders_, everything, run.seed, tuple(self.blend_.rules))
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
@@ -168,14 +159,24 @@ class Mnn(Method):
         if settings[0] == settings[1]:
             return settings[0]
         few = train.take(np.sort(run.rng(13).permutation(train.n_points)[:_SKETCHED]))
-        quality = []
-        for i, setting in enumerate(settings):
+
+        def judge(i: int) -> float:
             sketch = Mnn(c.replace(**_SKETCH))
-            sketch.setting_ = setting
+            sketch.setting_ = settings[i]
             encoders = sketch._train(few, run, f"mnn-setting-{i}")
-            quality.append(sketch._choose_votes(encoders, few, valid, run)[1])
-            run.progress.message(f"mean P@1,3,5 {quality[-1]:.4f} with {setting}, in small")
+            return sketch._choose_votes(encoders, few, valid, run)[1]
+
+        quality = at_once(lambda: judge(0), lambda: judge(1))
+        for setting, found in zip(settings, quality, strict=True):
+            run.progress.message(f"mean P@1,3,5 {found:.4f} with {setting}, in small")
         return settings[int(np.argmax(quality))]
+
+    def _learn_votes(self, train: Points, valid: Points, run: Run) -> Encoders:
+        """Who votes, and how, by encoders that have not seen the held-out points."""
+        encoders = self._train(train, run, "mnn-choice")
+        self.blend_, quality = self._choose_votes(encoders, train, valid, run)
+        run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
+        return encoders
 
     def _choose_votes(self, encoders: Encoders, train: Points, valid: Points, run: Run) -> tuple[Blend, float]:
         """Who votes, and how: what is best on the held-out points, and the mean of P@1, 3 and 5 that it has there.
@@ -186,23 +187,30 @@ class Mnn(Method):
         c = self.config
         neighbours = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
-        codes, best = encoders.points(valid.X), None
-        for sources in (SOURCES[1:], SOURCES) if c.ranking == "blend" else ((c.ranking,),):
-            self._remember(encoders, train, run.seed, sources)
-            found = self.neighbourhood_.choose(codes, valid.Y, n_neighbors=neighbours, sharpness=sharpness)
-            if best is None or found[1] > best[1] + _CHANCE:
-                best = found
-        assert best is not None
-        return best
+        near = self._neighbourhood(encoders, train, run.seed, SOURCES if c.ranking == "blend" else (c.ranking,))
+        return near.choose(
+            encoders.points(valid.X),
+            valid.Y,
+            n_neighbors=neighbours,
+            sharpness=sharpness,
+            rarity=RARITY if c.rarity is None else (c.rarity,),
+            reserve=("labels",) if c.ranking == "blend" else (),
+            chance=_CHANCE,
+            spare=_SPARE,
+        )
 
-    def _train(self, train: Points, run: Run, name: str) -> Encoders:
+    def _bytes(self, train: Points) -> int:
+        """What one training keeps in its tables: weights and Adam's two moments."""
+        return 12 * (train.n_features + train.n_labels) * self.config.encoders * self.config.dim
+
+    def _train(self, train: Points, run: Run, name: str = "mnn") -> Encoders:
         c, width = self.config, self.config.encoders * self.config.dim
         tables = {
             "features": Table.normal(train.n_features, width, c.dim**-0.5, run.rng(11)),
             "labels": Table.normal(train.n_labels, width, c.dim**-0.5, run.rng(12)),
         }
         matched = np.flatnonzero((np.diff(train.X.indptr) > 0) & (np.diff(train.Y.indptr) > 0))
-        prints = _fingerprints(train.Y)
+        prints = fingerprints(train.Y)
         batches = Batches(
             train.X,
             train.Y,
@@ -219,10 +227,9 @@ class Mnn(Method):
 
     # -- prediction: encode, search, vote
 
-    def _remember(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...]) -> None:
+    def _neighbourhood(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...]) -> Neighbourhood:
         """Label l is voter l, training point i is voter n_labels + i; those without a code have no vote."""
         L = train.n_labels
-        self.encoders_, self.Y_ = encoders, train.Y
         labelled = np.diff(train.Y.indptr) > 0
         seen, points = np.unique(train.Y.indices).astype(np.int64), np.flatnonzero(labelled)
         full = np.flatnonzero(labelled & (np.diff(train.X.indptr) > 0))
@@ -233,7 +240,7 @@ class Mnn(Method):
             "points": lambda: encoders.points(train.X[full]),
         }
         codes = {source: (voters[source], self._compact(encode[source]())) for source in sources}
-        self.neighbourhood_ = Neighbourhood(codes, _ballots(train.Y), seed=seed)
+        return Neighbourhood(codes, ballots(train.Y), seed=seed)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         codes = self.encoders_.points(X)
@@ -275,17 +282,4 @@ class Mnn(Method):
         arrays = dict(state.arrays)
         for name in (f"{source}.vectors" for source in indexes):
             arrays[name] = unpack_table(name, arrays, len(state.array(name, ndim=2)), width)
-        self.neighbourhood_ = Neighbourhood.restored(arrays, indexes, _ballots(self.Y_), width)
-
-
-def _ballots(Y: sp.csr_matrix) -> sp.csr_matrix:
-    """(n_labels + n, n_labels): a label votes for itself, a training point for its labels."""
-    return sp.vstack([sp.identity(Y.shape[1], dtype=np.float32, format="csr"), Y], format="csr")
-
-
-def _fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
-    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
-    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
-    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
-    prints: npt.NDArray[np.int64] = ones @ numbers
-    return prints
+        self.neighbourhood_ = Neighbourhood.restored(arrays, indexes, ballots(self.Y_), width)

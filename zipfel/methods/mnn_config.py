@@ -40,5 +40,11 @@ class MnnConfig(declared.Config):
     ranking: str = param("blend", "whose votes count", choices=("blend", *SOURCES))
     n_neighbors: int | None = param(None, "voters of a source; none: by held-out points", low=1)
     sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
+    rarity: float | None = param(
+        None,
+        "r of the votes' weights (1 + N_l)^-r; none: the most that costs 0.05 points of precision",
+        symbol="r",
+        low=0,
+    )
     valid_share: float = param(0.2, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
     precision: str = param("int8", "how vectors and codes are kept", choices=PRECISIONS)
