@@ -252,7 +252,7 @@ def test_partial_fit_of_an_unfitted_model_is_fit() -> None:
 
 
 def test_partial_fit_is_refused_in_words() -> None:
-    with pytest.raises(ParameterError, match=r"'centroid' has no partial_fit; these have: knn, dxml"):
+    with pytest.raises(ParameterError, match=r"'centroid' has no partial_fit; these have: knn, auto, dxml"):
         Zipfel("centroid").fit(TEXTS, NAMES).partial_fit(TEXTS, NAMES)
     X = sp.csr_matrix(np.eye(2, dtype=np.float32))
     with pytest.raises(DataError, match="by number"):

@@ -17,17 +17,19 @@ def write(path: Path, rows: list[dict[str, object]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", ["knn", "dxml"])
+@pytest.mark.parametrize("method", ["knn", "dxml", "auto"])
 def test_new_documents_are_found_by_the_new_model_and_not_by_the_old(method: str, tmp_path: Path) -> None:
-    small = ["--set", "n_neighbors=1", *(["--set", "epochs=2", "--set", "networks=1"] if method == "dxml" else [])]
+    settings = {"knn": ["n_neighbors=1"], "dxml": ["n_neighbors=1", "epochs=2", "networks=1"], "auto": ["codes=false"]}
+    small = [word for setting in settings[method] for word in ("--set", setting)]
     old, new = tmp_path / "old", tmp_path / "new"
     zipfel("fit", write(tmp_path / "train.jsonl", ROWS * 4), "--method", method, "--out", old, *small)
-    done = zipfel("update", old, write(tmp_path / "new.jsonl", NEW), "--out", new, "--json")
+    copies = 4 if method == "auto" else 1  # auto has other evidence besides the nearest neighbour
+    done = zipfel("update", old, write(tmp_path / "new.jsonl", NEW * copies), "--out", new, "--json")
     told = json.loads(done.stdout)
-    assert (told["added"], told["new_labels"], told["n_points"]) == (1, 1, 17)
+    assert (told["added"], told["new_labels"], told["n_points"]) == (copies, 1, 16 + copies)
     assert best(new) == "amphibian"
     assert best(old) != "amphibian"
-    assert "17 documents" in zipfel("update", old, tmp_path / "new.jsonl").stdout
+    assert f"{16 + copies} documents" in zipfel("update", old, tmp_path / "new.jsonl").stdout
     assert best(old) == "amphibian"
 
 
@@ -41,5 +43,5 @@ def test_a_method_that_can_not_says_which_can_and_leaves_the_model_alone(tmp_pat
     before = {file.name: file.read_bytes() for file in model.iterdir()}
     done = real("update", model, train)
     assert done.returncode == 2
-    assert done.stderr.strip() == "zipfel: method 'centroid' has no partial_fit; these have: knn, dxml"
+    assert done.stderr.strip() == "zipfel: method 'centroid' has no partial_fit; these have: knn, auto, dxml"
     assert before == {file.name: file.read_bytes() for file in model.iterdir()}

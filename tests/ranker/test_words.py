@@ -59,6 +59,23 @@ def test_frequent_words_are_passed_over_where_they_cost_too_much(monkeypatch: py
     assert len(kept) > 0
 
 
+def test_joined_rows_are_found_behind_the_others() -> None:
+    X, more = _rows(), _rows(7, seed=3)
+    memory = WordMemory.build(X, np.ones(60, dtype=bool)).joined(more, np.arange(7) != 2)
+    together = WordMemory.build(sp.vstack([X, more], format="csr"), np.arange(67) != 62)
+    assert (memory.rows != together.rows).nnz == 0
+    assert memory.search(more, 1)[0][:, 0].tolist() == [60, 61, memory.search(more[2], 1)[0][0, 0], 63, 64, 65, 66]
+
+
+def test_joined_rows_have_no_words_that_were_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = sp.hstack([sp.csr_matrix(np.ones((60, 1), dtype=np.float32)), _rows()], format="csr")
+    unseen = sp.csr_matrix(([1.0, 1.0], ([0, 0], [0, 13])), shape=(1, 14), dtype=np.float32)
+    wide = sp.csr_matrix((everywhere.data, everywhere.indices, everywhere.indptr), shape=(60, 14))
+    assert WordMemory.build(wide, np.ones(60, dtype=bool)).joined(unseen, np.array([True])).rows[60].nnz == 2
+    monkeypatch.setattr(words, "ADDITIONS", 59)
+    assert WordMemory.build(wide, np.ones(60, dtype=bool)).joined(unseen, np.array([True])).rows[60].nnz == 0
+
+
 def test_a_memory_is_restored_as_it_was() -> None:
     X = _rows()
     memory = WordMemory.build(X, np.ones(60, dtype=bool))

@@ -30,6 +30,7 @@ from zipfel.config import param, part
 from zipfel.data.splitting import held_out_runs
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_parts import Fitting, Found, join_votes
+from zipfel.methods.auto_update import joined_labels, new_labels, with_classifiers
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
@@ -40,9 +41,12 @@ from zipfel.ranker import RankerConfig, SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.matcher import Encoder, MatcherConfig
+from zipfel.ranker.memory import AnyEncoder
+from zipfel.ranker.network import NetworkConfig, NetworkEncoder
 from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
 from zipfel.ranking import Ranking
 from zipfel.run import Run
+from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
 TAILS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2)
@@ -64,7 +68,9 @@ class AutoConfig(declared.Config):
     shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")
-    codes: bool = param(True, "an encoder is trained; its neighbours vote too, and its likeness counts")
+    codes: bool = param(
+        True, "an encoder is trained; neighbours by its codes vote too, and what it thinks of a label counts"
+    )
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     prior: bool = param(True, "the label's frequency counts")
     tail: float | None = param(
@@ -74,6 +80,7 @@ class AutoConfig(declared.Config):
         0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
     )
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
+    network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config
 
 
@@ -132,17 +139,22 @@ class Auto(Method):
         c, points, run = self.config, fitting.points, fitting.run
         labelled = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
-        if c.codes:
-            with run.timed("encoder"):
-                encoder = fitting.train_encoder(c.matcher, seen)
-            with run.timed("memory"):
-                codes = rounded(encoder.points(points.X), "int8")
-                self._remember(encoder, codes, points.Y, labelled, run.seed, exact=not seen.all())
         self.Y_ = points.Y
-        with run.timed("classifiers"):
-            self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.setting_.cost))
-            if c.classifiers:
+        self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.setting_.cost))
+
+        def encoder() -> None:
+            with run.timed("encoder"):
+                self.encoder_ = fitting.train_encoder(c.matcher, c.network, seen)
+
+        def classifiers() -> None:
+            with run.timed("classifiers"):
                 fitting.train_classifiers(self.ranker_, seen, c.shortlist, c.strangers)
+
+        at_once(*[encoder] * c.codes, *[classifiers] * c.classifiers)
+        if c.codes:
+            with run.timed("memory"):
+                codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
+                self._remember(self.encoder_, codes, points.Y, labelled, run.seed, exact=not seen.all())
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.priors_ = label_priors(Y)
@@ -151,7 +163,7 @@ class Auto(Method):
         self._rarity = np.log(Propensity().inverse(counts, Y.shape[0])).astype(np.float32)
 
     def _remember(
-        self, encoder: Encoder, codes: Array, Y: sp.csr_matrix, voters: Array, seed: int, *, exact: bool = False
+        self, encoder: AnyEncoder, codes: Array, Y: sp.csr_matrix, voters: Array, seed: int, *, exact: bool = False
     ) -> None:
         self.encoder_, self.memory_ = encoder, memory.Memory(encoder, codes, Y, voters, seed=seed, exact=exact)
 
@@ -160,10 +172,10 @@ class Auto(Method):
     @property
     def evidence_names(self) -> list[str]:
         c = self.config
-        votes = [*words.VOTES, *memory.VOTES * c.codes]
+        votes = [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())]
         votes = [f"log {kind}" for kind in votes] + votes
         evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
-        return evidence + ["likeness"] * c.codes + ["frequency"] * c.prior
+        return evidence + list(self.encoder_.OPINIONS if c.codes else ()) + ["frequency"] * c.prior
 
     def _evidence(self, X: sp.csr_matrix, near: Found | None = None) -> tuple[Array, Array]:
         """(n, c) candidates, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where known."""
@@ -171,8 +183,8 @@ class Auto(Method):
         ids, cosines = near if near is not None else self.words_.search(X, c.neighbors)
         weights = words.vote_weights(cosines)
         if c.codes:
-            codes = self.encoder_.points(X)
-            ids, weights = join_votes((ids, weights), self.memory_.search(codes, c.neighbors))
+            codes = self.encoder_.encode(X)
+            ids, weights = join_votes((ids, weights), self._near_by_codes(codes))
         labels, votes = cast_votes(ids, weights, self.Y_, c.candidates)
         columns = []
         if c.classifiers:
@@ -181,10 +193,13 @@ class Auto(Method):
         if c.votes:
             columns += [*np.moveaxis(np.log(votes + np.float32(_FAINT)), 2, 0), *np.moveaxis(votes, 2, 0)]
         if c.codes:
-            columns.append(self.encoder_.likeness(codes, labels))
+            columns += self.encoder_.opinions(codes, labels)
         if c.prior:
             columns.append(self._log_counts[labels])
         return labels, np.stack(columns, axis=2).astype(np.float32)
+
+    def _near_by_codes(self, codes: Array) -> Found:
+        return self.memory_.search(self.encoder_.searched(codes), self.config.neighbors)
 
     def _learn_blend(self, held: Points, near: Found) -> None:
         parts = [
@@ -221,6 +236,23 @@ class Auto(Method):
         blank = np.diff(X.indptr) == 0
         return Ranking.from_dense(np.where((labels < 0) | blank[:, None], -np.inf, scores), k, labels)
 
+    def partial_fit(self, points: Points) -> None:
+        """New points become neighbours, by words and by codes, and bring columns for labels that are new; encoder,
+        blend and the classifiers of known labels stay as they are."""
+        c, n_before = self.config, self.Y_.shape[0]
+        points = Points(damped(points.X, self.setting_.damping), points.Y)
+        self.words_ = self.words_.joined(points.X, np.diff(points.Y.indptr) > 0)
+        self.Y_ = joined_labels(self.Y_, points.Y)
+        self._count(self.Y_)
+        new = new_labels(self.Y_, n_before)
+        if c.classifiers:
+            learnt_from: dict[str, Any] = {"cost": self.setting_.cost, "near": c.neighbors, "strangers": c.strangers}
+            self.ranker_ = with_classifiers(self.ranker_, self.words_, self.Y_, new, **learnt_from)
+        if c.codes:
+            more = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
+            codes = np.vstack([self.memory_.points, more])
+            self._remember(self.encoder_.extended(codes, self.Y_, new), codes, self.Y_, np.diff(self.Y_.indptr) > 0, 0)
+
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
         c, x = self.config, damped(canonical(x), self.setting_.damping)
@@ -228,10 +260,10 @@ class Auto(Method):
         ids, cosines = self.words_.search(x, c.neighbors)
         near = ids, words.vote_weights(cosines)
         if c.codes:
-            near = join_votes(near, self.memory_.search(self.encoder_.points(x), c.neighbors))
+            near = join_votes(near, self._near_by_codes(self.encoder_.encode(x)))
         return Scored(
             x, found[0], evidence[0], self.blend_, self.tail_ * self._rarity,
-            self.ranker_ if c.classifiers else None, [*words.VOTES, *memory.VOTES * c.codes],
+            self.ranker_ if c.classifiers else None, [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())],
             near[0][0], near[1][0], self.words_.rows, self.Y_, _FAINT,
         ).explanation(labels, self.priors_)  # fmt: skip
 
@@ -242,7 +274,6 @@ class Auto(Method):
         facts = {"blend": self.blend_.facts(), "tail": self.tail_, **self.setting_._asdict()}
         if self.config.codes:
             arrays |= {**pack_table("codes", self.memory_.points, "int8"), **self.encoder_.state()}
-            facts["dim"] = self.encoder_.dim
         if self.config.classifiers:
             arrays |= under("ranker", self.ranker_.state())
         return State(arrays, facts)
@@ -267,5 +298,7 @@ class Auto(Method):
             unpack_table(name, state.arrays, rows, width)
             for name, rows in (("features", n_features), ("labels", n_labels), ("codes", n_points))
         )
-        encoder = Encoder(features, labels, int(state.fact("dim", low=1)))
+        encoder: AnyEncoder = Encoder(features, labels)
+        if "mean" in state.arrays:
+            encoder = NetworkEncoder(features, labels, state.array("mean", shape=(width,)).astype(np.float32))
         self._remember(encoder, codes, self.Y_, np.diff(self.Y_.indptr) > 0, 0)

@@ -40,11 +40,17 @@ class WordMemory:
         counts = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
         order = np.argsort(counts, kind="stable")
         cheap = np.zeros(X.shape[1], dtype=bool)
-        n_points = max(1, X.shape[0])
-        allowed = min(ADDITIONS, max(FEWEST_ADDITIONS, ALL_ADDITIONS / n_points))
-        cheap[order[np.cumsum(counts[order] ** 2) <= allowed * n_points]] = True
+        cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0])]] = True
         kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
         return cls(_rounded(_only(X, kept)))
+
+    def joined(self, X: sp.csr_matrix, voters: Array) -> WordMemory:
+        """With more rows behind its own. A feature that none of its rows has was passed over as too frequent, and is
+        again; unless there was room for all."""
+        counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
+        room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self))
+        kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
+        return WordMemory(sp.vstack([self.rows, _rounded(_only(X, kept))], format="csr"))
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -93,6 +99,12 @@ class WordMemory:
             raise ModelFileError("the memory in the model is damaged: its arrays do not fit each other")
         parts = (values.astype(np.float32), features.astype(np.int32), indptr)
         return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
+
+
+def _allowed(n_points: int) -> float:
+    """Additions for searching all of n points."""
+    n_points = max(1, n_points)
+    return n_points * min(ADDITIONS, max(FEWEST_ADDITIONS, ALL_ADDITIONS / n_points))
 
 
 def vote_weights(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -1,0 +1,98 @@
+"""auto takes in new points without training: their like get their labels, known or new, and the rest stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.contract import N_FEATURES, N_LABELS, assert_same, fit, known, round_trip
+from zipfel.methods import Points, make_method
+from zipfel.methods.auto import Auto
+from zipfel.methods.auto_update import joined_labels, new_labels
+from zipfel.metrics import evaluate
+
+NEW = N_LABELS  # the first label behind those of train
+UNUSED = N_FEATURES - 1
+
+
+def _fitted(**params: Any) -> Auto:
+    method = fit("auto", known().train, params=params)
+    assert isinstance(method, Auto)
+    return method
+
+
+def _more(n: int, label: int, n_labels: int) -> Points:
+    """Points of one label, on the last two features of noise and, one time in two, one that train has never used."""
+    X = np.zeros((n, N_FEATURES), dtype=np.float32)
+    X[:, UNUSED - 4], X[:, UNUSED - 3], X[::2, UNUSED] = 1.0, 0.8, 0.7
+    Y = sp.csr_matrix((np.ones(n, dtype=np.float32), (np.arange(n), np.full(n, label))), shape=(n, n_labels))
+    return Points(sp.csr_matrix(X), Y)
+
+
+@pytest.mark.parametrize("codes", [False, True])
+@pytest.mark.parametrize("label", [2, N_LABELS - 1, NEW], ids=["known", "never seen", "new"])
+def test_the_like_of_a_new_point_get_its_label(label: int, codes: bool) -> None:
+    method, more = _fitted(codes=codes), _more(4, label, max(N_LABELS, label + 1))
+    twin = more.X[:1] * np.float32(0.5)
+    before = method.predict(known().test.X, 1)
+    assert method.predict(twin, 1).labels[0, 0] != label
+    method.partial_fit(more)
+    assert method.predict(twin, 1).labels[0, 0] == label
+    after = method.predict(known().test.X, 1)
+    assert (after.labels == before.labels).mean() > 0.9  # others hardly notice
+    assert len(method.words_) == method.Y_.shape[0] == known().train.n_points + 4
+
+
+@pytest.mark.parametrize("without", ["classifiers", "votes", "prior"])
+def test_every_part_may_be_missing(without: str) -> None:
+    method = _fitted(**{without: False})
+    method.partial_fit(_more(3, NEW, NEW + 2))  # and a label behind it that no point has
+    assert method.predict(known().test.X, NEW + 2).labels.max() <= NEW
+    assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
+
+
+@pytest.mark.parametrize("codes", [False, True])
+def test_saved_before_or_after_it_answers_the_same(codes: bool) -> None:
+    method, X = _fitted(codes=codes), known().test.X
+    loaded = make_method("auto", method.config.to_dict())
+    assert isinstance(loaded, Auto)
+    loaded.restore(round_trip(method.state()), N_FEATURES, N_LABELS)
+    for each in (method, loaded):
+        each.partial_fit(_more(4, NEW, NEW + 1))
+        each.partial_fit(known().valid)
+    assert_same(method.predict(X, 5), loaded.predict(X, 5))
+    again = make_method("auto", method.config.to_dict())
+    again.restore(round_trip(method.state()), N_FEATURES, NEW + 1)
+    assert_same(method.predict(X, 5), again.predict(X, 5))
+    sizes = [sum(array.nbytes for array in each.state().arrays.values()) for each in (method, _fitted(codes=codes))]
+    assert sizes[0] < 1.6 * sizes[1]  # 34 points for 120, each of them as narrow as before
+
+
+def test_classifiers_of_known_labels_stay() -> None:
+    method = _fitted(codes=False)
+    before = method.ranker_
+    method.partial_fit(_more(4, NEW, NEW + 2))
+    after = method.ranker_
+    assert (after.weights_[:N_LABELS] != before.weights_).nnz == 0
+    np.testing.assert_array_equal(after.bias_[:N_LABELS], before.bias_)
+    assert after.weights_[NEW, UNUSED - 4] > 0
+    assert after.bias_[NEW + 1] == -1
+    assert after.weights_[NEW + 1].nnz == 0
+
+
+def test_rows_without_features_or_labels_do_no_harm() -> None:
+    method = _fitted()
+    empty = Points(sp.csr_matrix((2, N_FEATURES), dtype=np.float32), known().train.Y[:2])
+    method.partial_fit(empty)
+    method.partial_fit(Points(known().test.X[:2], sp.csr_matrix((2, N_LABELS), dtype=np.float32)))
+    method.partial_fit(Points(empty.X[:0], empty.Y[:0]))
+    assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.9
+
+
+def test_new_labels_are_those_that_only_new_points_have() -> None:
+    Y = joined_labels(sp.csr_matrix([[1.0, 0, 0]]), sp.csr_matrix([[1.0, 1, 0, 0, 1], [0, 0, 0, 0, 1]]))
+    assert Y.shape == (3, 5)
+    assert new_labels(Y, 1).tolist() == [1, 4]

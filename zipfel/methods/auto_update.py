@@ -1,0 +1,82 @@
+"""More points for a fitted auto: its parts as they are, and what they need for labels that they have not met.
+
+Encoder, blend and the classifiers of known labels stay untouched. A new label's classifier is learnt like the others
+were, on its points, on those that are near one of them and on a few strangers; without one, new labels come either
+first always or never. Among the codes a new label is the mean of its points' codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.index.sparse import unit_csr
+from zipfel.ranker import Problems, SparseRanker, with_strangers
+from zipfel.ranker.words import WordMemory
+from zipfel.ranking import Ranking
+
+Array = npt.NDArray[Any]
+_HARD = 100
+"""New labels that a point is a hard negative of, at most."""
+
+
+def joined_labels(Y: sp.csr_matrix, more: sp.csr_matrix) -> sp.csr_matrix:
+    """The rows of Y and behind them those of `more`; one of the two may have more columns."""
+    width = max(Y.shape[1], more.shape[1])
+    wide = [sp.csr_matrix((part.data, part.indices, part.indptr), (part.shape[0], width)) for part in (Y, more)]
+    return sp.vstack(wide, format="csr")
+
+
+def new_labels(Y: sp.csr_matrix, n_before: int) -> Array:
+    """Labels that none of the first n_before points has, but one of the others."""
+    before, after = (np.bincount(part.indices, minlength=Y.shape[1]) for part in (Y[:n_before], Y[n_before:]))
+    return np.flatnonzero((before == 0) & (after > 0))
+
+
+def with_classifiers(
+    ranker: SparseRanker, memory: WordMemory, Y: sp.csr_matrix, new: Array, *, cost: float, near: int, strangers: int
+) -> SparseRanker:
+    """The ranker with classifiers for the labels that are new; they learn from the words that the memory keeps."""
+    n_labels = int(Y.shape[1])
+    if len(new) == 0:
+        return _merged([ranker.state()], new, n_labels, ranker)
+    X, own = unit_csr(memory.rows), Y[:, new]
+    close = _near_positives(memory, X, own, near)
+    places = Ranking.from_csr(close, min(_HARD, int(np.diff(close.indptr).max()))).labels  # among the new ones
+    hard: npt.NDArray[np.int32] = np.append(new, -1).astype(np.int32)[places]  # among all, as strangers are drawn
+    local = np.full(n_labels + 1, -1, dtype=np.int32)
+    local[new] = np.arange(len(new))
+    found = local[with_strangers(hard, n_labels, strangers, np.random.default_rng(0))]
+    learnt = SparseRanker(ranker.config.replace(cost=cost)).fit(X, Problems.build(own, found))
+    return _merged([ranker.state(), learnt.state()], new, n_labels, ranker)
+
+
+def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, near: int) -> sp.csr_matrix:
+    """(n, n_new): how many of each label's points a point is near to."""
+    asked = np.flatnonzero(np.diff(own.indptr))
+    ids, _ = memory.search(X[asked], near)
+    row_of = np.repeat(np.arange(len(asked)), (ids >= 0).sum(axis=1))
+    links = sp.csr_matrix(
+        (np.ones(len(row_of), dtype=np.float32), (ids[ids >= 0], row_of)), shape=(len(memory), len(asked))
+    )
+    return sp.csr_matrix(links @ own[asked])
+
+
+def _merged(parts: list[dict[str, Array]], new: Array, n_labels: int, ranker: SparseRanker) -> SparseRanker:
+    """The ranker's classifiers, those that were learnt for the new labels, and a plain no for labels without points."""
+    no = {"indptr": np.zeros(2, np.int64), "scale": np.ones(1), "bias": -np.ones(1)}
+    parts = [*parts, no | {name: parts[0][name][:0] for name in ("weights", "features")}]
+    n_features, known = ranker.weights_.shape[1], len(ranker.bias_)
+    order = np.full(n_labels, known + len(new))
+    order[:known], order[new] = np.arange(known), known + np.arange(len(new))
+    stacked = [
+        sp.csr_matrix((part["weights"], part["features"], part["indptr"]), (len(part["bias"]), n_features))
+        for part in parts
+    ]
+    rows = sp.vstack(stacked, format="csr")[order]
+    arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data}
+    arrays |= {name: np.concatenate([part[name] for part in parts])[order] for name in ("scale", "bias")}
+    return SparseRanker.restored(arrays, n_features, n_labels, ranker.config)
