@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from zipfel.index.base import unit_rows
 from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import Memory
+from zipfel.ranker.network import NetworkEncoder
 
 
 def _memory(voters: np.ndarray | None = None) -> tuple[Memory, np.ndarray]:
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix((rng.random((50, 8)) < 0.3).astype(np.float32))
-    encoder = Encoder(rng.standard_normal((5, 6)).astype(np.float32), rng.standard_normal((8, 6)).astype(np.float32), 6)
+    encoder = Encoder(rng.standard_normal((5, 6)).astype(np.float32), rng.standard_normal((8, 6)).astype(np.float32))
     points = unit_rows(rng.standard_normal((50, 6)).astype(np.float32))
     return Memory(encoder, points, Y, np.diff(Y.indptr) > 0 if voters is None else voters), points
 
@@ -21,6 +22,7 @@ def _memory(voters: np.ndarray | None = None) -> tuple[Memory, np.ndarray]:
 def test_neighbours_have_the_largest_mean_of_both_cosines() -> None:
     memory, points = _memory()
     ids, weights = memory.search(points[:4], 7)
+    assert memory.sets is not None
     mean = (points[:4] @ points.T + points[:4] @ memory.sets.T) / 2
     mean[:, np.setdiff1d(np.arange(50), memory.voters)] = -np.inf
     np.testing.assert_array_equal(ids, np.argsort(-mean, axis=1)[:, :7])
@@ -32,3 +34,14 @@ def test_only_voters_are_found() -> None:
     ids, _ = memory.search(points[:5], 30)
     assert (ids[ids >= 0] % 2 == 0).all()
     assert ((ids >= 0).sum(axis=1) == 25).all()
+
+
+def test_without_label_sets_points_alone_are_searched() -> None:
+    rng = np.random.default_rng(0)
+    Y = sp.csr_matrix(np.ones((20, 1), dtype=np.float32))
+    points = unit_rows(rng.standard_normal((20, 6)).astype(np.float32))
+    encoder = NetworkEncoder(points[:5], points[:1], np.zeros(6, dtype=np.float32))
+    ids, weights = Memory(encoder, points, Y, np.ones(20, dtype=bool)).search(points[:3], 4)
+    np.testing.assert_array_equal(ids, np.argsort(-points[:3] @ points.T, axis=1)[:, :4])
+    assert weights.shape == (3, 4, len(encoder.VOTES))
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -83,6 +84,7 @@ class TerminalProgress:
     def __init__(self) -> None:
         self._bars: RichBar | None = None
         self._open = 0
+        self._lock = threading.Lock()  # works side by side each have a bar
 
     def task(self, name: str, total: float | None = None) -> TerminalTask:
         return TerminalTask(self, name, total)
@@ -97,18 +99,20 @@ class TerminalProgress:
         """The bars, on the screen; None where there is no terminal."""
         if not sys.stderr.isatty():
             return None
-        if self._bars is None:
-            self._bars = _bars()
-            self._bars.start()
-        self._open += 1
-        return self._bars
+        with self._lock:
+            if self._bars is None:
+                self._bars = _bars()
+                self._bars.start()
+            self._open += 1
+            return self._bars
 
     def end(self) -> None:
         """The last task to end takes the bars from the screen."""
-        self._open -= 1
-        if self._open == 0 and self._bars is not None:
-            self._bars.stop()
-            self._bars = None
+        with self._lock:
+            self._open -= 1
+            if self._open == 0 and self._bars is not None:
+                self._bars.stop()
+                self._bars = None
 
 
 def _bars() -> RichBar:

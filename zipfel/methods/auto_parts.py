@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy.typing as npt
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
-from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
+from zipfel.ranker.matcher import Matcher, MatcherConfig
+from zipfel.ranker.memory import AnyEncoder
+from zipfel.ranker.network import Network, NetworkConfig
 from zipfel.ranker.words import vote_weights
 from zipfel.run import Run
 
@@ -27,7 +30,7 @@ class Fitting:
 
     def __init__(self, points: Points, near: Found, run: Run) -> None:
         self.points, self.near, self.run = points, near, run
-        self._matcher: Matcher | None = None
+        self._encoding: Matcher | Network | None = None
         self._solved: tuple[Problems, Array] | None = None
 
     def near_among(self, seen: Array) -> Found:
@@ -36,14 +39,17 @@ class Fitting:
         hidden = ~seen[ids] | (ids < 0)
         return np.where(hidden, -1, ids), np.where(hidden, np.float32(0), cosines)
 
-    def train_encoder(self, config: MatcherConfig, seen: Array) -> Encoder:
+    def train_encoder(self, matcher: MatcherConfig, network: NetworkConfig, seen: Array) -> AnyEncoder:
+        """A network where the labels are few, else a matcher."""
         points = self.points if seen.all() else self.points.take(np.flatnonzero(seen))
-        first = self._matcher is None
-        if self._matcher is None:
-            self._matcher = Matcher(config, points.X, points.Y, self.run)
-        name = "matcher" if first else "matcher-all"
-        self._matcher.fit(points.X, points.Y, self.run, name=name, again=not first)
-        return self._matcher.encoder()
+        again = self._encoding is not None
+        if self._encoding is None:
+            few = len(np.unique(points.Y.indices)) <= network.most_labels
+            kind = partial(Network, network) if few else partial(Matcher, matcher)
+            self._encoding = kind(points.X, points.Y, self.run)
+        name = "encoder-all" if again else "encoder"
+        self._encoding.fit(points.X, points.Y, self.run, name=name, again=again)
+        return self._encoding.encoder(points.X)
 
     def train_classifiers(self, ranker: SparseRanker, seen: Array, shortlist: int, strangers: int) -> None:
         rows = np.flatnonzero(seen)
@@ -58,7 +64,7 @@ class Fitting:
         if self._solved is not None:
             before, its_rows = self._solved
             problems.start_from(before, np.searchsorted(rows, its_rows))
-        ranker.fit(points.X, problems, seed=self.run.seed)
+        ranker.fit(points.X, problems, seed=self.run.seed, threads=self.run.threads)
         self._solved = problems, rows
 
 

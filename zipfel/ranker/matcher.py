@@ -1,7 +1,6 @@
 """Documents and label sets as codes in one cosine space, and the training points that stand near a document there.
 
-The encoder is MNN's (docs/methods/mnn.md) trained by InfoNCE over the batch's label sets, `encoders` of them side by
-side at temperatures from sharp to soft: their errors differ, and none has to be chosen.
+The encoder is MNN's (docs/methods/mnn.md), trained by InfoNCE over the batch's label sets, and over its single labels.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,39 +30,33 @@ from zipfel.threads import over_blocks, use_threads
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 Codes = npt.NDArray[np.float32]
-_TEMPERATURES = (0.05, 0.15)
+_TEMPERATURE = 0.05
 LARGE = 15_000
 """Points above which batches are larger and each point is seen less often."""
-_WORTH_SHARING = 512
-"""Rows a step below which two threads take longer than one: twice as long with 256 rows on bibtex."""
 _STEPS = 400
 """Steps that training takes at least, where `epochs` is not given."""
 
 
 @dataclass(frozen=True)
 class MatcherConfig(Config):
-    dim: int = param(256, "numbers in a code, of each encoder", low=1)
-    encoders: int | None = param(None, "encoders side by side; none: 4, fewer above 600,000 non-zeros", low=1, high=8)
+    dim: int = param(256, "numbers in a code", low=1)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(
-        None, "passes over train; none: 8, or what makes 400 steps, to 25; 6 above 15,000 points", low=1
+        None, "passes over train; none: 8, or what makes 400 steps, to 25; 4 above 15,000 points", low=1
     )
     batch: int | None = param(None, "rows a step; none: 256, or 512 above 15,000 points", low=1)
-    labels: float = param(1.0, "weight of single labels against the whole set, in every other encoder", low=0)
+    labels: float = param(1.0, "weight of single labels against the whole set", low=0)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
 
 
 class Matcher:
-    """tables: "features" (n_features, encoders * dim) and "labels" (n_labels, encoders * dim)."""
+    """tables: "features" (n_features, dim) and "labels" (n_labels, dim)."""
 
     def __init__(self, config: MatcherConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         self.config = config
-        self.dim = config.dim
-        self.encoders = config.encoders or max(1, min(4, round(2_200_000 / max(1, X.nnz))))
-        width, scale = self.encoders * self.dim, self.dim**-0.5
         self._tables = {
-            "features": Table.normal(X.shape[1], width, scale, run.rng(21)),
-            "labels": Table.normal(Y.shape[1], width, scale, run.rng(22)),
+            "features": Table.normal(X.shape[1], config.dim, config.dim**-0.5, run.rng(21)),
+            "labels": Table.normal(Y.shape[1], config.dim, config.dim**-0.5, run.rng(22)),
         }
 
     def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run, *, name: str = "matcher", again: bool = False) -> None:
@@ -79,72 +72,70 @@ class Matcher:
 
         size = c.batch or (256 if X.shape[0] <= LARGE else 512)
         batches = Batches(X, Y, size=size, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
-        least = 6 if X.shape[0] > LARGE else 8
+        least = 4 if X.shape[0] > LARGE else 8
         epochs = c.epochs or max(least, min(25, math.ceil(_STEPS / max(1, len(batches)))))
         plan = Plan(epochs=max(1, epochs // 4), lr=c.lr / 3) if again else Plan(epochs=epochs, lr=c.lr)
-        threads = 1 if size < _WORTH_SHARING else run.threads
-        with use_threads(threads):
-            alone = replace(run, threads=threads)
-            Trainer(alone, batches, self._objective, plan, tables=self._tables, name=name).fit()
+        with use_threads(1):  # two would take longer, in steps as small as these
+            Trainer(replace(run, threads=1), batches, self._objective, plan, tables=self._tables, name=name).fit()
 
     def _objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-        """Of the batch's label sets find your own; and, every other encoder, of the batch's labels find your own."""
+        """Of the batch's label sets find your own; and of the batch's labels find your own."""
         own: LocalRows = batch.extra["sets"]
-        points = self._codes(rows["features"], batch.X)  # (E, B, dim)
-        sets = self._codes(rows["labels"], own)  # (E, B, dim)
-        labels = normalize(rows["labels"].view(len(own.ids), -1, self.dim), dim=2).transpose(0, 1)  # (E, u, dim)
-        losses = []
-        for e, point in enumerate(points):
-            temperature = _TEMPERATURES[e % len(_TEMPERATURES)]
-            losses.append(info_nce(point @ sets[e].T, temperature, batch.extra["same"]))
-            if self.config.labels and e % 2 == 0:
-                chances = torch.log_softmax(point @ labels[e].T / temperature, dim=1)  # (B, u)
-                losses.append(-self.config.labels * chances[own.row_of, own.column_of].mean())
-        return torch.stack(losses).sum()
+        points = normalize(bag(rows["features"], batch.X), dim=1)  # (B, dim)
+        sets = normalize(bag(rows["labels"], own), dim=1)  # (B, dim)
+        loss = info_nce(points @ sets.T, _TEMPERATURE, batch.extra["same"])
+        if self.config.labels:
+            labels = normalize(rows["labels"], dim=1)  # (u, dim)
+            chances = torch.log_softmax(points @ labels.T / _TEMPERATURE, dim=1)  # (B, u)
+            loss = loss - self.config.labels * chances[own.row_of, own.column_of].mean()
+        return loss
 
-    def _codes(self, vectors: Tensor, rows: LocalRows) -> Tensor:
-        return normalize(bag(vectors, rows).view(rows.n_rows, -1, self.dim), dim=2).transpose(0, 1)
-
-    def encoder(self) -> Encoder:
-        features, labels = (self._tables[name].numpy() for name in ("features", "labels"))
-        return Encoder(rounded(features, "int8"), rounded(labels, "int8"), self.dim)
+    def encoder(self, X: sp.csr_matrix) -> Encoder:  # noqa: ARG002 - the network's wants them
+        features, labels = (rounded(self._tables[name].numpy(), "int8") for name in ("features", "labels"))
+        return Encoder(features, labels)
 
 
 @dataclass(frozen=True)
 class Encoder:
     """Trained vectors, rounded to a byte a number (a saved encoder answers the same), kept as float32."""
 
-    features: Codes  # (n_features, encoders * dim)
-    labels: Codes  # (n_labels, encoders * dim)
-    dim: int
+    features: Codes  # (n_features, dim)
+    labels: Codes  # (n_labels, dim)
 
-    def points(self, X: sp.csr_matrix) -> Codes:
-        """(n, encoders * dim): each block of unit length, divided by the number of blocks."""
-        return self._encode(X, self.features)
+    VOTES: ClassVar[tuple[str, ...]] = ("codes: points", "codes: sets", "codes: crowd")
+    OPINIONS: ClassVar[tuple[str, ...]] = ("likeness",)
+
+    def encode(self, X: sp.csr_matrix) -> Codes:
+        """(n, dim), of unit length."""
+        return unit_rows(encode_bag(X, self.features))
+
+    def searched(self, codes: Codes) -> Codes:
+        """The codes as neighbours are searched: as they are."""
+        return codes
 
     def sets(self, Y: sp.csr_matrix) -> Codes:
-        return self._encode(Y, self.labels)
+        """(n, dim), of unit length."""
+        return unit_rows(encode_bag(Y, self.labels))
 
     @cached_property
     def units(self) -> Codes:
-        """(n_labels, encoders * dim): the labels' vectors, scaled like codes."""
-        return self._scaled(self.labels)
+        """(n_labels, dim): the labels' vectors, of unit length."""
+        return unit_rows(self.labels)
 
-    def likeness(self, codes: Codes, labels: npt.NDArray[np.int64]) -> Codes:
+    def opinions(self, codes: Codes, labels: npt.NDArray[np.int64]) -> list[Codes]:
         """(n, k) cosines of the codes with the vectors of each row's labels (n, k); 0 where a label is -1."""
         out = np.empty(labels.shape, dtype=np.float32)
         over_blocks(lambda a, b: score_pairs(codes, self.units, labels, out, a, b), len(codes))
         out[labels < 0] = 0
-        return out
+        return [out]
 
-    def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
-        return self._scaled(encode_bag(rows, vectors))
-
-    def _scaled(self, codes: Codes) -> Codes:
-        blocks = codes.shape[1] // self.dim
-        codes = unit_rows(codes.reshape(-1, self.dim)).reshape(codes.shape)
-        codes *= np.float32(blocks**-0.5)  # the product of two codes is then the mean of the blocks' cosines
-        return codes
+    def extended(self, codes: Codes, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Encoder:
+        """With vectors for the labels that are new: the mean of their points' codes (n, dim), at the usual length."""
+        labels = np.zeros((Y.shape[1], self.labels.shape[1]), dtype=np.float32)
+        labels[: len(self.labels)] = self.labels
+        means = unit_rows(np.asarray(Y[:, new].T @ codes, dtype=np.float32))  # (new, dim)
+        labels[new] = rounded(means * np.linalg.norm(self.labels, axis=1).mean(), "int8")
+        return replace(self, labels=labels)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         return {**pack_table("features", self.features, "int8"), **pack_table("labels", self.labels, "int8")}

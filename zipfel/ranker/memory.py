@@ -13,23 +13,23 @@ from zipfel.index.votes import sharpened
 from zipfel.kernels.topk import score_pairs
 from zipfel.ranker._votes import shares
 from zipfel.ranker.matcher import Encoder
+from zipfel.ranker.network import NetworkEncoder
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
-VOTES = ("codes: points", "codes: sets", "codes: crowd")
-"""Votes of the neighbours whose features are alike, of those whose label sets are, and of all of them nearly alike."""
+AnyEncoder = Encoder | NetworkEncoder
 _SHARP, _FLAT = 15.0, 4.0
 APPROXIMATE_ABOVE = 20_000
 """Points above which neighbours are searched approximately."""
 
 
 class Memory:
-    """Codes of the training points: f(x) and g(y) of each. Neighbours are searched once, by the mean of the two
-    cosines, and then weighed by each of them."""
+    """Codes of the training points: f(x) and, where the encoder has them, g(y) of each. Neighbours are searched once,
+    by the mean of the two cosines, and then weighed by each of them."""
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: AnyEncoder,
         points: npt.NDArray[np.float32],
         Y: sp.csr_matrix,
         voters: Array,
@@ -37,25 +37,26 @@ class Memory:
         seed: int = 0,
         exact: bool = False,
     ) -> None:
-        """points: (n, width) the encoder's codes of the training points' features, rounded to a byte a number.
+        """points: (n, dim) codes of the training points as they are searched, rounded to a byte a number.
         voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
         self.points, self.sets = points, encoder.sets(Y)
         kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
-        mean = (points + self.sets) * np.float32(0.5)
+        mean = points if self.sets is None else (points + self.sets) * np.float32(0.5)
         self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
         self.index: Index = build_index(
             mean[self.voters], self.voters, metric="inner", kind=kind, k=50, recall=0.9, seed=seed
         )
 
     def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
-        """(n, m) rows of train, -1 pads, and (n, m, 3) weights of their votes."""
+        """(n, m) rows of train, -1 pads, and (n, m, s) weights of their votes, of each of the encoder's VOTES: of those
+        whose features are alike, of those whose label sets are (where it has them), and of all nearly alike."""
         ids, mean = self.index.search(codes, m)
         ids = np.where(np.isneginf(mean), -1, ids)
-        by_points = np.empty(ids.shape, dtype=np.float32)
-        over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
-        by_points[ids < 0] = 0
-        by_sets = 2 * np.where(ids < 0, 0, mean) - by_points  # the mean of two cosines is what was searched by
-        by_points, by_sets = (np.where(ids < 0, -np.inf, cosine) for cosine in (by_points, by_sets))
-        kinds = [(by_points, _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
+        kinds = [(mean, _SHARP), (mean, _FLAT)]
+        if self.sets is not None:
+            by_points = np.empty(ids.shape, dtype=np.float32)
+            over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
+            by_sets = np.where(ids < 0, -np.inf, 2 * mean - by_points)  # what was searched by is the mean of the two
+            kinds = [(np.where(ids < 0, -np.inf, by_points), _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
         weights = np.stack([shares(sharpened(s.astype(np.float32), t)) for s, t in kinds], axis=2)
         return ids, weights

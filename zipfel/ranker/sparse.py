@@ -56,8 +56,10 @@ class SparseRanker:
     def __init__(self, config: RankerConfig | None = None) -> None:
         self.config = config or RankerConfig()
 
-    def fit(self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0) -> SparseRanker:
-        """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads."""
+    def fit(self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0, threads: int | None = None) -> SparseRanker:
+        """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads;
+        default: as many as others use."""
+        threads = threads or get_threads()
         c, X = self.config, damped(X, self.config.damping)
         rows, square = _arrays(X), 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         cost = DEFAULT_COST if c.cost is None else c.cost
@@ -70,8 +72,8 @@ class SparseRanker:
             )  # fmt: skip
             return found
 
-        runs = problems.runs(_RUNS_A_THREAD * get_threads())
-        with ThreadPoolExecutor(get_threads()) as pool:
+        runs = problems.runs(_RUNS_A_THREAD * threads)
+        with ThreadPoolExecutor(threads) as pool:
             solved = list(pool.map(solve, runs))
         counts, features, weights, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
