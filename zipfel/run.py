@@ -58,9 +58,20 @@ class Silent:
 
 
 def check_device(device: str) -> None:
-    """Nothing is quietly done on another device than was asked for."""
-    if device != "cpu":
-        raise ParameterError(f"device must be cpu, where all methods train so far, got {device!r}")
+    """Nothing is quietly trained on another device than was asked for."""
+    if device == "cpu":
+        return
+    kind, _, number = device.partition(":")
+    if not (device in ("cuda", "mps") or (kind == "cuda" and number.isdecimal())):
+        raise ParameterError(f"device must be cpu, cuda, cuda:N or mps, got {device!r}")
+    import torch
+
+    count = torch.cuda.device_count() if kind == "cuda" else int(torch.backends.mps.is_available())
+    if int(number or 0) >= count:
+        raise ParameterError(
+            f"device {device} was asked for but torch sees {count or 'none'} of that kind; use cpu, or install a build "
+            "of torch for it and its driver"
+        )
 
 
 @dataclass

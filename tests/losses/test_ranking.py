@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zipfel.losses.ranking import marginal_ranking
+from zipfel.losses.ranking import marginal_ranking, marginal_ranking_plain
 
 
 def test_numbers_worked_out_by_hand():
@@ -38,3 +38,18 @@ def test_gradient_by_hand_through_a_weighted_sum():
     # row 0: the pair (0.5, 0.4) in both parts; row 1: L_P has both negatives active, L_N the pair (0.8, 0.2)
     expected = torch.tensor([[0.0, 2.0, -2.0, 0.0], [-30.0, 20.0, 0.0, 10.0]])
     torch.testing.assert_close(scores.grad, expected)
+
+
+@pytest.mark.parametrize("hardest", [True, False])
+def test_kernel_equals_its_plain_twin(hardest):
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.rand(40, 13, generator=generator)
+    truth = (torch.rand(40, 13, generator=generator) < 0.2).to(torch.int8)
+    truth[:, 3], truth[0], truth[1] = -1, 0, 1
+    fused, plain = scores.clone().requires_grad_(), scores.clone().requires_grad_()
+    one = marginal_ranking(fused, truth, 0.3, hardest=hardest)
+    other = marginal_ranking_plain(plain, truth, 0.3, hardest=hardest)
+    torch.testing.assert_close(one, other)
+    (one * torch.arange(40)).sum().backward()
+    (other * torch.arange(40)).sum().backward()
+    torch.testing.assert_close(fused.grad, plain.grad)

@@ -26,7 +26,7 @@ WeightingName = Annotated[str, typer.Option(help="Of ready-made features: none, 
 Seed = Annotated[int, typer.Option(min=0, help="Same seed and threads, same model.")]
 TimeBudget = Annotated[float | None, typer.Option(min=1, help="Seconds after which training stops well.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was stopped.")]
-Device = Annotated[str, typer.Option(help="Where to train: cpu, so far.")]
+Device = Annotated[str, typer.Option(help="Where networks train: cpu, cuda, cuda:N or mps; all else runs on the CPU.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Labels = Annotated[str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")]

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from zipfel.kernels.bce import negatives_bce
+from zipfel.kernels.choice import runs_kernels
 from zipfel.threads import over_blocks
 
 
@@ -20,14 +21,14 @@ def candidate_bce(logits: Tensor, rows: Tensor, columns: Tensor, weight: Tensor 
     e.g. 1 / inclusion probability, so that the sum over the drawn candidates estimates the sum over all labels;
     positives always weigh 1.
     """
-    if logits.device.type != "cpu":
+    if not runs_kernels(logits):
         return candidate_bce_plain(logits, rows, columns, weight)
     loss: Tensor = _CandidateBce.apply(logits, rows, columns, weight)  # type: ignore[no-untyped-call]
     return loss
 
 
 def candidate_bce_plain(logits: Tensor, rows: Tensor, columns: Tensor, weight: Tensor | None = None) -> Tensor:
-    """The same by torch's own BCE: the path on CUDA, and what the kernel must equal."""
+    """The same by torch's own BCE: the path on other devices, and what the kernel must equal."""
     targets = torch.zeros_like(logits)
     targets[rows, columns] = 1.0
     weights = torch.ones_like(logits) if weight is None else weight.expand_as(logits).clone()

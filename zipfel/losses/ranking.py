@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zipfel.kernels.marginal_rank import marginal_rank
+from zipfel.kernels.choice import runs_kernels
+from zipfel.kernels.marginal_rank import NEGATIVE, POSITIVE, marginal_rank
 
 
 def marginal_ranking(scores: Tensor, truth: Tensor, margin: float, *, hardest: bool = True) -> Tensor:
@@ -20,8 +21,26 @@ def marginal_ranking(scores: Tensor, truth: Tensor, margin: float, *, hardest: b
     a negative, costs nothing. hardest: as in the paper; else both maxima are means, so that no single label of a row
     takes all of its gradient.
     """
+    if not runs_kernels(scores):
+        return marginal_ranking_plain(scores, truth, margin, hardest=hardest)
     losses: Tensor = _MarginalRanking.apply(scores, truth, margin, hardest)  # type: ignore[no-untyped-call]
     return losses
+
+
+def marginal_ranking_plain(scores: Tensor, truth: Tensor, margin: float, *, hardest: bool = True) -> Tensor:
+    """The same by torch alone: the path on other devices, and what the kernel must equal."""
+    positive, negative = truth == POSITIVE, truth == NEGATIVE
+    counts = torch.where(positive.any(dim=1) & negative.any(dim=1), 1, 0)  # (n,) rows that count
+    if hardest:
+        lowest = scores.masked_fill(~positive, torch.inf).min(dim=1, keepdim=True).values
+        highest = scores.masked_fill(~negative, -torch.inf).max(dim=1, keepdim=True).values
+        low = (margin + scores - torch.where(counts[:, None] > 0, lowest, 0)).relu() * negative  # Eq. 3
+        high = (margin + torch.where(counts[:, None] > 0, highest, 0) - scores).relu() * positive  # Eq. 4
+        return (low + high).sum(dim=1) * counts
+    rows, columns = positive.nonzero(as_tuple=True)  # (p,)
+    gaps = ((margin + scores[rows] - scores[rows, columns][:, None]).relu() * negative[rows]).sum(dim=1)  # (p,)
+    weight = 1 / positive.sum(dim=1).clamp(min=1) + 1 / negative.sum(dim=1).clamp(min=1)  # (n,)
+    return scores.new_zeros(len(scores)).index_add(0, rows, gaps) * weight * counts
 
 
 class _MarginalRanking(torch.autograd.Function):

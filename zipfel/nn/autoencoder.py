@@ -42,7 +42,7 @@ class LabelAutoencoder(nn.Module):
         if not self.attention.channel:
             return self._common(bag(words, X, mode="mean" if self.attention.mean else "sum"))
         vectors = words.index_select(0, X.column_of)  # words[...] would add up its gradient in any order
-        pooled = self.attention(vectors, torch.from_numpy(X.values), X.row_of, X.n_rows)  # x' (B, C)
+        pooled = self.attention(vectors, X.weights, X.row_of, X.n_rows)  # x' (B, C)
         return self._common(pooled)
 
     def _common(self, pooled: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,11 @@ import torch
 from torch import Tensor
 
 from zipfel.kernels.bag import bag_sum, localise
+from zipfel.kernels.choice import runs_kernels
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
+_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class LocalRows:
     by_indptr: Array  # (u + 1,) int64
     by_indices: Array  # (nnz,) int32, rows of the batch
     by_values: Array  # (nnz,) float32
+    device: torch.device = _CPU  # of `ids` and of the tensors below; the arrays are for the kernels
 
     @classmethod
     def from_csr(cls, rows: sp.csr_matrix) -> LocalRows:
@@ -41,6 +44,9 @@ class LocalRows:
         place = np.full(rows.shape[1], -1, dtype=np.int32)
         ids, indices, *transposed = localise(indptr, rows.indices.astype(np.int64, copy=False), values, place)
         return cls(torch.from_numpy(ids), indptr, indices, values, *transposed)
+
+    def to(self, device: torch.device) -> LocalRows:
+        return self if device == self.device else replace(self, ids=self.ids.to(device), device=device)
 
     @property
     def n_rows(self) -> int:
@@ -54,12 +60,17 @@ class LocalRows:
     @cached_property
     def row_of(self) -> Tensor:
         """(nnz,) int64: the batch row of each stored value, as a scatter wants it."""
-        return torch.from_numpy(np.repeat(np.arange(self.n_rows), self.counts))
+        return torch.from_numpy(np.repeat(np.arange(self.n_rows), self.counts)).to(self.device)
 
     @cached_property
     def column_of(self) -> Tensor:
         """(nnz,) int64: the local column of each stored value."""
-        return torch.from_numpy(self.indices.astype(np.int64))
+        return torch.from_numpy(self.indices.astype(np.int64)).to(self.device)
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """(nnz,) float32: the stored values."""
+        return torch.from_numpy(self.values).to(self.device)
 
 
 def bag(table: Tensor, rows: LocalRows, *, mode: str = "sum") -> Tensor:
@@ -67,7 +78,7 @@ def bag(table: Tensor, rows: LocalRows, *, mode: str = "sum") -> Tensor:
 
     table: (u, dim) rows gathered for `rows.ids`. A row without features gives zeros.
     """
-    total: Tensor = _Bag.apply(table, rows) if table.device.type == "cpu" else bag_plain(table, rows)  # type: ignore[no-untyped-call]
+    total: Tensor = _Bag.apply(table, rows) if runs_kernels(table) else bag_plain(table, rows)  # type: ignore[no-untyped-call]
     if mode == "sum":
         return total
     counts = torch.from_numpy(np.maximum(rows.counts, 1).astype(np.float32)).to(table.device)
@@ -75,10 +86,9 @@ def bag(table: Tensor, rows: LocalRows, *, mode: str = "sum") -> Tensor:
 
 
 def bag_plain(table: Tensor, rows: LocalRows) -> Tensor:
-    """The same sum by torch alone: the path on CUDA, and what the kernel must equal."""
-    weighted = table[rows.column_of.to(table.device)] * torch.from_numpy(rows.values).to(table.device)[:, None]
-    out = torch.zeros(rows.n_rows, table.shape[1], device=table.device, dtype=table.dtype)
-    return out.index_add(0, rows.row_of.to(table.device), weighted)
+    """The same sum by torch alone: the path on other devices, and what the kernel must equal."""
+    weighted = table.index_select(0, rows.column_of) * rows.weights[:, None]
+    return table.new_zeros(rows.n_rows, table.shape[1]).index_add(0, rows.row_of, weighted)
 
 
 def encode_bag(X: sp.csr_matrix, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

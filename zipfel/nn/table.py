@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from zipfel.errors import ParameterError
+from zipfel.kernels.choice import runs_kernels
 from zipfel.kernels.rows import adagrad_rows, adam_rows
 from zipfel.threads import over_blocks
 
@@ -28,7 +30,8 @@ class Table:
     rare row would be scaled by (1 - beta1) / sqrt(1 - beta2), about three times too large a step.
 
     rate: this table's learning rate as a multiple of the trainer's. decay: decoupled weight decay (AdamW), also
-    on touched rows only. On CUDA the same arithmetic runs as plain torch.
+    on touched rows only. On other devices than the CPU the same arithmetic runs as plain torch; `away` and `home` bring
+    the table there and back.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Table:
         self.second = torch.zeros_like(self.weights)
         self.first: Tensor | None = None
         self.steps: Tensor | None = None
+        self._home: dict[str, Tensor] = {}
         if optimizer == "adam":
             self.first = torch.zeros_like(self.weights)
             self.steps = torch.zeros(len(self), dtype=torch.int32, device=self.weights.device)
@@ -87,7 +91,7 @@ class Table:
     def update(self, ids: Tensor, grad: Tensor, lr: float) -> None:
         """One optimiser step on the rows `ids`, which must be distinct, with their (u, dim) gradient."""
         numbers = (lr * self.rate, *self.betas, self.eps, self.decay)
-        if self.weights.is_cuda:
+        if not runs_kernels(self.weights):
             plain = _adam_plain if self.optimizer == "adam" else _adagrad_plain
             plain(self, ids.to(self.device), grad, numbers)
             return
@@ -106,11 +110,18 @@ class Table:
                 lambda a, b: adagrad_rows(rows, gradient, weights, second, settings, a, b), len(rows), parts=parts
             )
 
-    def to(self, device: str | torch.device) -> Table:
-        """Moves weights and state; returns self."""
-        for name, tensor in self.state().items():
-            setattr(self, name, tensor.to(device))
-        return self
+    def away(self, device: torch.device) -> None:
+        """Weights and state go to a device; what is on the CPU waits there for `home`."""
+        self._home = self.state()
+        for name, tensor in self._home.items():
+            setattr(self, name, tensor.to(device, copy=True))
+
+    def home(self) -> None:
+        """Back to the CPU, into the same memory, so that views of the weights show what was learnt."""
+        for name, tensor in self._home.items():
+            tensor.copy_(getattr(self, name))
+            setattr(self, name, tensor)
+        self._home = {}
 
     def state(self) -> dict[str, Tensor]:
         """Weights and optimiser state, for checkpoints; no copies."""
@@ -126,17 +137,17 @@ class Table:
 
 
 def _adam_plain(table: Table, ids: Tensor, grad: Tensor, numbers: tuple[float, ...]) -> None:
-    """`adam_rows` in torch: the path on CUDA, and what the kernel must equal."""
+    """`adam_rows` in torch: the path on other devices, and what the kernel must equal."""
     lr, beta1, beta2, eps, decay = numbers
     assert table.first is not None
     assert table.steps is not None
     table.steps[ids] += 1
-    steps = table.steps[ids].to(torch.float64)[:, None]
+    steps = table.steps[ids].float()[:, None]
     first = beta1 * table.first[ids] + (1 - beta1) * grad
     second = beta2 * table.second[ids] + (1 - beta2) * grad * grad
     table.first[ids], table.second[ids] = first, second
-    rate = (lr / (1 - beta1**steps)).float()
-    spread = second.sqrt() / (1 - beta2**steps).sqrt().float() + eps
+    rate = lr / -torch.expm1(steps * math.log(beta1))  # 1 - beta^t, exact in single precision too
+    spread = second.sqrt() / (-torch.expm1(steps * math.log(beta2))).sqrt() + eps
     table.weights[ids] = (1 - lr * decay) * table.weights[ids] - rate * first / spread
 
 

@@ -36,6 +36,11 @@ class DenseAdam:
             parameter.addcdiv_(first, spread, value=-lr / (1 - beta1**self.steps))
             parameter.grad = None
 
+    def to(self, device: torch.device, parameters: Sequence[Tensor]) -> None:
+        """Moves the moments to the device where the parameters now are."""
+        self.parameters = list(parameters)
+        self.first, self.second = ([moment.to(device) for moment in kind] for kind in (self.first, self.second))
+
     def state(self) -> dict[str, Tensor]:
         found = {"steps": torch.tensor(self.steps)}
         for i, (first, second) in enumerate(zip(self.first, self.second, strict=True)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,11 +44,23 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def to(self, device: torch.device) -> Batch:
+        """The same with all its tensors on the device; what is drawn is still drawn on the CPU."""
+        found = replace(self, X=self.X.to(device), ids={name: ids.to(device) for name, ids in self.ids.items()})
+        found.candidates = None if self.candidates is None else self.candidates.to(device)
+        found.extra = {name: _moved(thing, device) for name, thing in self.extra.items()}
+        return found
+
     @cached_property
     def generator(self) -> torch.Generator:
-        """For draws inside the objective (dropout): depends on seed, epoch and batch only, so it resumes exactly."""
+        """For draws inside the objective (dropout), on the CPU: depends on seed, epoch and batch only, so it resumes
+        exactly, and is the same on any device."""
         seed = int(np.random.default_rng([*self.seed, _STEP]).integers(2**62))
         return torch.Generator().manual_seed(seed)
+
+
+def _moved(thing: Any, device: torch.device) -> Any:
+    return thing.to(device) if isinstance(thing, Tensor | LocalRows) else thing
 
 
 Extend = Callable[[Batch, np.random.Generator], None]

@@ -24,9 +24,15 @@ class Candidates:
     columns: Tensor  # (p,) int64, its column in `labels`
     inclusion: Tensor  # (c,) float32, probability that a label gets in besides as a row's own positive
 
+    def to(self, device: torch.device) -> Candidates:
+        labels, rows, columns, inclusion = (
+            tensor.to(device) for tensor in (self.labels, self.rows, self.columns, self.inclusion)
+        )
+        return Candidates(labels, rows, columns, inclusion)
+
     def targets(self, n_rows: int) -> Tensor:
         """(B, c) float32 ones at the positives."""
-        Y = torch.zeros(n_rows, len(self.labels))
+        Y = torch.zeros(n_rows, len(self.labels), device=self.labels.device)
         Y[self.rows, self.columns] = 1.0
         return Y
 

@@ -32,8 +32,10 @@ def embed_labels(encoder: LabelEncoder, hidden: Array, Y: sp.csr_matrix, epochs:
     def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:  # noqa: ARG001 - no tables here
         found = batch.candidates
         assert found is not None
-        codes = encoder(centroids[found.labels])  # (c, d), Eq. 4
-        return log_distance(points[torch.from_numpy(batch.rows)], codes, found.rows, found.columns)  # Eq. 2
+        device = found.labels.device
+        codes = encoder(centroids[found.labels.cpu()].to(device))  # (c, d), Eq. 4
+        x = points[torch.from_numpy(batch.rows)].to(device)  # (B, d)
+        return log_distance(x, codes, found.rows, found.columns)  # Eq. 2
 
     if epochs:
         nothing = sp.csr_matrix((len(hidden), 1), dtype=np.float32)

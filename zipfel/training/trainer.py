@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from zipfel.errors import ModelFileError, ParameterError
+from zipfel.kernels.choice import kernels_are_off
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
 from zipfel.threads import check_halted, get_threads
@@ -67,6 +69,9 @@ class Trainer:
     objective: gets a `Batch` and, by table name, the gathered rows (u, dim) for batch.ids[name]; returns the loss.
     validate: the value to raise, asked after every epoch. before_epoch: called with the epoch's number before its
     batches are built. kept: further state for checkpoints. name: of the phase; its checkpoint is <name>.safetensors.
+
+    Steps are taken on run.device. Between epochs tables and module are at home on the CPU, where `before_epoch`,
+    `validate`, checkpoints and whoever calls find them.
     """
 
     def __init__(
@@ -91,6 +96,7 @@ class Trainer:
         self._draws = module is not None  # it may hold an nn.Dropout, which draws from torch's one generator
         self._best: dict[str, Tensor] = {}
         self._steps = 0
+        self._device = torch.device(run.device)
         self.history = History()
 
     def fit(self) -> History:
@@ -99,7 +105,8 @@ class Trainer:
         torch.set_num_threads(min(self.run.threads, get_threads()))
         first = self._resume()
         total = self.plan.epochs * self.batches.n_points
-        with self.run.progress.task(self.name, total) as task, torch.random.fork_rng(devices=[], enabled=self._draws):
+        cuda = [self._device] if self._device.type == "cuda" else []
+        with self.run.progress.task(self.name, total) as task, torch.random.fork_rng(cuda, enabled=self._draws):
             task.advance(first * self.batches.n_points)
             for epoch in range(first, self.plan.epochs):
                 if self.history.stopped:
@@ -119,19 +126,42 @@ class Trainer:
         if self.module is not None:
             self.module.train()
         stepping = time.monotonic()
-        for batch in self.batches.epoch(epoch):
-            loss = self._step(batch)
-            loss_sum, seen = loss_sum + loss * len(batch), seen + len(batch)
-            speed = seen / max(1e-9, time.monotonic() - stepping)
-            task.advance(len(batch), epoch=epoch + 1, loss=loss_sum / seen, examples_s=speed, **self._shown())
-            check_halted()
-            if self.run.time_left() <= 0:
-                self.history.stopped = "time budget"
-                break
+        with self._away():
+            for batch in self.batches.epoch(epoch):
+                loss = self._step(batch.to(self._device))
+                loss_sum, seen = loss_sum + loss * len(batch), seen + len(batch)
+                speed = seen / max(1e-9, time.monotonic() - stepping)
+                task.advance(len(batch), epoch=epoch + 1, loss=loss_sum / seen, examples_s=speed, **self._shown())
+                check_halted()
+                if self.run.time_left() <= 0:
+                    self.history.stopped = "time budget"
+                    break
         facts = {"epoch": float(epoch), "loss": loss_sum / max(1, seen), "seconds": time.monotonic() - start}
         self.history.epochs.append(facts)
         if self.validate is not None:
             self._validate(epoch, facts)
+
+    @contextmanager
+    def _away(self) -> Iterator[None]:
+        """All that is trained is on the device for the length of the block; nothing moves where that is the CPU."""
+        if self._device.type == "cpu" and not kernels_are_off():
+            yield
+            return
+        self._move_dense(self._device)
+        for table in self.tables.values():
+            table.away(self._device)
+        try:
+            yield
+        finally:
+            self._move_dense(torch.device("cpu"))
+            for table in self.tables.values():
+                table.home()
+
+    def _move_dense(self, device: torch.device) -> None:
+        if self.module is not None:
+            self.module.to(device)
+            self._dense = [p for p in self.module.parameters() if p.requires_grad]
+            self._adam.to(device, self._dense)
 
     def _step(self, batch: Batch) -> float:
         lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
