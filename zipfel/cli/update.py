@@ -27,7 +27,7 @@ def update(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Add tagged documents to a model whose training points vote (auto, knn, dxml): they count at once, without training.
+    """Add tagged documents to a model without training it (auto, knn, dxml): they vote at once.
 
     Labels that the model does not know yet are taken in, words that it does not know are not.
 
