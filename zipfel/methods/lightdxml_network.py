@@ -31,6 +31,12 @@ from zipfel.training.label_codes import embed_labels, spread, start_classifiers
 Array = npt.NDArray[np.float32]
 LAST = 1_000_000
 """The cycle after the last epoch, for draws of its own."""
+_SHORTLISTED = 10_000
+"""Points that get a shortlist in each cycle at least."""
+_CHECKED = 1000
+"""Held-out points that are asked after each epoch at most."""
+_BLOCK = 256
+"""Rows that are scored at a time: larger arrays would come from fresh memory each time."""
 
 
 class Shortlists:
@@ -40,14 +46,18 @@ class Shortlists:
         self.sampler, self.settings = sampler, settings
         self.encoder = LabelEncoder(int(settings.dim or 0), relu=settings.relu)
 
-    def rebuild(self, hidden: Array, codes: Array, seed: int) -> None:
-        """A coarse search will do: these are negatives to draw from. Not needed where all labels are candidates."""
+    def rebuild(self, hidden: Array, codes: Array, rng: np.random.Generator) -> None:
+        """A coarse search, of a third of the points each time, will do: these are negatives to draw from. Not needed
+        where all labels are candidates."""
         if self.sampler.all_seen is not None or not self.sampler.n_hard:
             return
+        rows = rng.permutation(len(hidden))[: max(_SHORTLISTED, len(hidden) // 3)]
         mean, k = hidden.mean(axis=0), min(50, int(self.settings.shortlist or 1))
+        seed = int(rng.integers(2**31))
         kind = "ivfpq" if self.settings.index == "auto" else self.settings.index
-        index = build_index(codes - mean, kind=kind, queries=hidden - mean, k=k, recall=0.5, seed=seed)
-        self.sampler.shortlist = index.search(hidden - mean, k)[0]
+        index = build_index(codes - mean, kind=kind, queries=hidden[rows] - mean, k=k, recall=0.5, seed=seed)
+        self.sampler.shortlist = np.full((len(hidden), k), -1, dtype=np.int64)
+        self.sampler.shortlist[rows] = index.search(hidden[rows] - mean, k)[0]
 
     def state(self) -> dict[str, Tensor]:
         shortlist = self.sampler.shortlist
@@ -104,20 +114,22 @@ class Network:
         keep, sampler = settings.keep or 1.0, shortlists.sampler
         batches = Batches(train.X, train.Y, size=size, seed=run.seed, candidates=sampler, keep=keep)
 
+        checked = _sample(valid)
+
         def cycle(epoch: int) -> None:
             if epoch % every == 0:
                 hidden = self.encode(train.X)
                 with run.timed("labels"):
                     codes = embed_labels(shortlists.encoder, hidden, train.Y, settings.label_epochs, run, epoch)
                 with run.timed("shortlist"):
-                    shortlists.rebuild(hidden, codes, run.seed)
+                    shortlists.rebuild(hidden, codes, run.rng(7, epoch))
                 if epoch == 0:
                     start_classifiers(self.tables["labels"], codes, hidden.mean(axis=0), settings.start or 0.0)
 
         def validate() -> float:
-            return evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
+            return evaluate(self.predict(checked.X, 1), checked.Y, ks=(1,))["P@1"]
 
-        noise = 0.5 / np.sqrt(max(1, valid.n_points))  # at most the standard error of P@1
+        noise = 0.5 / np.sqrt(max(1, checked.n_points))  # at most the standard error of P@1
         plan = Plan(
             epochs=int(settings.epochs or 1),
             lr=float(settings.lr or 0.0),
@@ -140,7 +152,8 @@ class Network:
 
     def _finish(self, train: Points, valid: Points, encoder: LabelEncoder, run: Run) -> None:
         """Re-embeds the labels, rounds the tables as they will be saved, builds the index."""
-        settings, before = self.settings, evaluate(self.predict(valid.X, 5), valid.Y)
+        settings, valid = self.settings, _sample(valid)
+        before = evaluate(self.predict(valid.X, 5), valid.Y)
         hidden = self.encode(train.X)
         with run.timed("labels"):
             codes = embed_labels(encoder, hidden, train.Y, settings.label_epochs, run, LAST)
@@ -173,6 +186,10 @@ class Network:
 
     def best(self, hidden: Array, k: int) -> Ranking:
         """The k labels with the largest logits: the classifiers of this network alone."""
+        parts = [self._best(hidden[a : a + _BLOCK], k) for a in range(0, max(1, len(hidden)), _BLOCK)]
+        return Ranking.concatenate(parts)
+
+    def _best(self, hidden: Array, k: int) -> Ranking:
         places = self.scorer.shortlist(hidden, self.width)
         return ranked(self.scorer.labels, places, self.scorer.logits(hidden, places), k)
 
@@ -192,3 +209,8 @@ class Network:
         names = self.encoder.state_dict()
         self.encoder.load_state_dict({name: torch.from_numpy(state.array(f"encoder.{name}")) for name in names})
         return self
+
+
+def _sample(points: Points) -> Points:
+    """At most `_CHECKED` of them, evenly spread."""
+    return points.take(np.unique(np.linspace(0, points.n_points - 1, min(_CHECKED, points.n_points)).astype(np.intp)))

@@ -166,7 +166,7 @@ class Trainer:
     def _step(self, batch: Batch) -> float:
         lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
         if self._draws:
-            torch.manual_seed(batch.generator.initial_seed())  # so that nn.Dropout depends on epoch and batch only
+            self._seed(batch.generator.initial_seed())  # so that nn.Dropout depends on epoch and batch only
         rows = {name: table.rows(batch.ids[name]) for name, table in self.tables.items()}
         loss = self.objective(batch, rows)
         value = float(loss.detach())
@@ -181,6 +181,12 @@ class Trainer:
         self._adam.step(lr)
         self._steps += 1
         return value
+
+    def _seed(self, seed: int) -> None:
+        """torch.manual_seed takes milliseconds where there is no CUDA: it notes each call for when there will be."""
+        torch.default_generator.manual_seed(seed)
+        if self._device.type != "cpu":
+            torch.manual_seed(seed)
 
     def _clip(self, rows: Mapping[str, Tensor]) -> None:
         if self.plan.clip is not None:
