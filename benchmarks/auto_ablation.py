@@ -12,7 +12,7 @@ VARIANTS = {
     "auto": "auto",
     "preset quick: without codes": "auto:quick",
     "codes of a matcher, whatever the number of labels": "auto[network.most_labels=0]",
-    "without single labels in the matcher's loss": "auto[network.most_labels=0,matcher.labels=0]",
+    "without single labels in the matcher's loss": "auto[network.most_labels=0;matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",
     "votes for the shortlist only": "auto[votes=false]",
     "without label frequencies": "auto[prior=false]",

@@ -117,7 +117,7 @@ def at_once(*works: Callable[[], T]) -> list[T]:
     ends the others, too, at their next `check_halted`.
     """
     threads = min(get_threads(), len(works))
-    if threads == 1:
+    if threads <= 1:
         return [work() for work in works]
     halt = threading.Event()
 

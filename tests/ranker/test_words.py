@@ -53,7 +53,8 @@ def test_rows_that_do_not_vote_are_not_found() -> None:
 def test_frequent_words_are_passed_over_where_they_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     everywhere = sp.hstack([sp.csr_matrix(np.ones((60, 1), dtype=np.float32)), _rows()], format="csr")
     assert 0 in WordMemory.build(everywhere, np.ones(60, dtype=bool)).rows.indices
-    monkeypatch.setattr(words, "ADDITIONS", 59)  # a word of all 60 documents alone costs 60
+    monkeypatch.setattr(words, "ALL_ADDITIONS", 60 * 59)  # a word of all 60 documents alone costs 60 * 60
+    monkeypatch.setattr(words, "FEWEST_ADDITIONS", 0)
     kept = WordMemory.build(everywhere, np.ones(60, dtype=bool)).rows.indices
     assert 0 not in kept
     assert len(kept) > 0
@@ -72,7 +73,8 @@ def test_joined_rows_have_no_words_that_were_passed_over(monkeypatch: pytest.Mon
     unseen = sp.csr_matrix(([1.0, 1.0], ([0, 0], [0, 13])), shape=(1, 14), dtype=np.float32)
     wide = sp.csr_matrix((everywhere.data, everywhere.indices, everywhere.indptr), shape=(60, 14))
     assert WordMemory.build(wide, np.ones(60, dtype=bool)).joined(unseen, np.array([True])).rows[60].nnz == 2
-    monkeypatch.setattr(words, "ADDITIONS", 59)
+    monkeypatch.setattr(words, "ALL_ADDITIONS", 60 * 59)
+    monkeypatch.setattr(words, "FEWEST_ADDITIONS", 0)
     assert WordMemory.build(wide, np.ones(60, dtype=bool)).joined(unseen, np.array([True])).rows[60].nnz == 0
 
 

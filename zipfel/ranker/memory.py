@@ -56,7 +56,8 @@ class Memory:
         if self.sets is not None:
             by_points = np.empty(ids.shape, dtype=np.float32)
             over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
-            by_sets = np.where(ids < 0, -np.inf, 2 * mean - by_points)  # what was searched by is the mean of the two
+            by_points[ids < 0] = 0
+            by_sets = 2 * mean - by_points  # the mean of two cosines is what was searched by
             kinds = [(np.where(ids < 0, -np.inf, by_points), _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
         weights = np.stack([shares(sharpened(s.astype(np.float32), t)) for s, t in kinds], axis=2)
         return ids, weights

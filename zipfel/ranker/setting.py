@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from zipfel.ranker.problems import Problems, with_strangers
 from zipfel.ranker.sparse import RankerConfig, SparseRanker, damped
 from zipfel.ranker.words import WordMemory, vote_weights
 from zipfel.ranking import Ranking
+from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
 _LEARN, _ASK = 5000, 1500
@@ -44,10 +46,18 @@ def choose_setting(
     if len(asked) == 0:
         return settings[0]
     known = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), asked))[:_LEARN]
-    quality = [_precision(X, Y, known, asked, rng, ranker, setting) for setting in settings]
-    best = int(np.argmax([found.mean() for found in quality]))
-    gain = quality[best] - quality[0]
-    return settings[best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else 0]
+    seed = int(rng.integers(2**31))
+
+    def quality(setting: Setting) -> npt.NDArray[np.float64]:
+        return _precision(X, Y, known, asked, np.random.default_rng(seed), ranker, setting)
+
+    first, *between, last = settings
+    found = dict(zip((first, last), at_once(lambda: quality(first), lambda: quality(last)), strict=True))
+    if found[last].mean() > found[first].mean():  # the best may lie between the two
+        found |= dict(zip(between, at_once(*(partial(quality, setting) for setting in between)), strict=True))
+    best = max(found, key=lambda setting: found[setting].mean())
+    gain = found[best] - found[first]
+    return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else first
 
 
 def _precision(

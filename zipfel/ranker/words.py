@@ -17,9 +17,9 @@ Array = npt.NDArray[Any]
 POWERS = (1, 3, 8)
 """Votes count by the cosine to these powers: the crowd, the near ones, the nearest."""
 VOTES = ("words: crowd", "words: near", "words: nearest")
-ADDITIONS, FEWEST_ADDITIONS, ALL_ADDITIONS = 60_000, 10_000, 5_000_000_000
-"""A search may take this many additions a document on average, fewer where there are many documents; the most frequent
-words are passed over for it."""
+ADDITIONS, FEWEST_ADDITIONS, ALL_ADDITIONS = 500, 10_000, 5_000_000_000
+"""A search may take this many additions a word of the document on average, fewer where there are many documents, and at
+least so many a document; the most frequent words are passed over for it."""
 
 
 class WordMemory:
@@ -40,7 +40,7 @@ class WordMemory:
         counts = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
         order = np.argsort(counts, kind="stable")
         cheap = np.zeros(X.shape[1], dtype=bool)
-        cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0])]] = True
+        cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0], X.nnz)]] = True
         kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
         return cls(_rounded(_only(X, kept)))
 
@@ -48,7 +48,7 @@ class WordMemory:
         """With more rows behind its own. A feature that none of its rows has was passed over as too frequent, and is
         again; unless there was room for all."""
         counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
-        room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self))
+        room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
         kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
         return WordMemory(sp.vstack([self.rows, _rounded(_only(X, kept))], format="csr"))
 
@@ -101,10 +101,9 @@ class WordMemory:
         return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
 
 
-def _allowed(n_points: int) -> float:
-    """Additions for searching all of n points."""
-    n_points = max(1, n_points)
-    return n_points * min(ADDITIONS, max(FEWEST_ADDITIONS, ALL_ADDITIONS / n_points))
+def _allowed(n_points: int, n_words: int) -> float:
+    """Additions for searching all of n points, which have so many words together."""
+    return max(min(ADDITIONS * n_words, ALL_ADDITIONS), FEWEST_ADDITIONS * n_points)
 
 
 def vote_weights(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
