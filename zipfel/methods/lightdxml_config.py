@@ -50,7 +50,7 @@ class LightDXMLConfig(declared.Config):
     votes: bool | None = param(None, "the nearest training points vote, beyond the paper; None: see `sized`")
     sparse: bool | None = param(None, "sparse classifiers are asked too, beyond the paper; None: see `sized`")
     neighbors: int = param(80, "training points that vote", low=1)
-    candidates: int = param(100, "labels of a point that votes and sparse classifiers are asked about", low=1)
+    candidates: int = param(100, "labels of a point, by the network, that the others are asked about", low=1)
     tail: float | None = param(
         None,
         "bonus of rare labels beside votes and sparse classifiers; None: what costs at most 0.1 points of P",
@@ -82,21 +82,23 @@ def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
     few = n_seen < 3000  # all are candidates of every batch
     further = config.beta is None and train.n_points <= _FURTHER_BELOW
     batch = 128 if train.n_points < 8000 else 256 if few else 512
-    steps = 800 if few else 450
+    votes, sparse = (further if given is None else given for given in (config.votes, config.sparse))
+    alone = not (votes or sparse)  # the network has to know all by itself
+    steps = 800 if few else 450 if alone else 300
     epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), 3, 25))
     chosen = {
-        "dim": 512 if few else 192 if n_seen < 200_000 else 128,
+        "dim": 512 if few else 192 if alone and n_seen < 200_000 else 128,
         "batch": batch,
         "epochs": epochs,
-        "networks": 1 if not few or further else 3,
+        "networks": 3 if few and alone else 1,
         "lr": 3e-3 if few else 5e-3,
         "relabel_every": max(1, -(-epochs // 2)),
         "shortlist": int(np.clip(round(40 * np.log(max(2, n_seen))), 100, 700)),
         "start": 2.0 if few else 4.0,
         "keep": 0.7 if few else 0.75,
         "dropout": 0.5 if few else 0.25,
-        "votes": further,
-        "sparse": further,
+        "votes": votes,
+        "sparse": sparse,
     }
     return config.replace(**{name: value for name, value in chosen.items() if getattr(config, name) is None})
 
