@@ -7,13 +7,15 @@ import torch
 
 from tests.contract import QUICK, known
 from zipfel.methods import Points, make_method
-from zipfel.methods.glas import Glas, _Network
+from zipfel.methods.glas import Glas
+from zipfel.methods.glas_network import GlasNetwork
 from zipfel.metrics import evaluate
 from zipfel.run import Run
 
 
 def make(**params: object) -> Glas:
-    method = make_method("glas", {**QUICK["glas"], **params})
+    """GLaS without further opinions, unless asked for."""
+    method = make_method("glas", {**QUICK["glas"], "votes": False, "sparse": False, **params})
     assert isinstance(method, Glas)
     return method
 
@@ -24,7 +26,7 @@ def p_at_1(method: Glas) -> float:
 
 def objective(method: Glas, train: Points) -> tuple[float, torch.Tensor, torch.Tensor, sp.csr_matrix]:
     """(loss of the first batch, its scores, its label vectors of unit length, its labels as candidates)."""
-    method.network_ = _Network(method.config.replace(dropout=0.0))
+    method.network_ = GlasNetwork(method.config.replace(dropout=0.0))
     method.priors_ = np.ones(train.n_labels, dtype=np.float32)
     tables, batches = method._tables(train, Run(seed=1)), method._batches(train, Run(seed=1))
     batch = next(iter(batches.epoch(0)))
@@ -64,7 +66,7 @@ def test_every_regularizer_learns(regularizer: str) -> None:
 
 
 def test_vectors_are_of_one_length() -> None:
-    method = make(epochs=3, precision="float32")
+    method = make(epochs=3, precision="float32", networks=2)
     method.fit(known().train, None, Run(seed=1))
     half = method.index_.vectors[:, : method.config.dim]  # the first of the two networks
     lengths = np.linalg.norm(half, axis=1)
@@ -89,7 +91,7 @@ def test_rarity_lifts_rare_labels() -> None:
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
 def test_a_rounded_model_answers_the_same_after_loading(precision: str) -> None:
-    method, again = make(epochs=3, precision=precision), make(epochs=3, precision=precision)
+    method, again = (make(epochs=3, precision=precision, networks=2) for _ in range(2))
     method.fit(known().train, known().valid, Run(seed=1))
     again.restore(method.state(), known().train.n_features, known().train.n_labels)
     assert method.state().arrays["features"].dtype == precision

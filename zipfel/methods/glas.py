@@ -2,8 +2,8 @@
 
 Guo et al.: Breaking the Glass Ceiling for Embedding-Based Classifiers for Large Output Spaces, NeurIPS 2019.
 
-    h(x)_y = g <phi(x), v_y>, |phi| = |v_y| = 1, one length g                      Sec. 3.1   `_Network`
-    phi(x) = W x or ReLU(W x + b), with each feature kept with probability rho     Sec. 3.3   `_Network.encode`
+    h(x)_y = g <phi(x), v_y>, |phi| = |v_y| = 1, one length g                      Sec. 3.1   `GlasNetwork`
+    phi(x) = W x or ReLU(W x + b), with each feature kept with probability rho     Sec. 3.3   `GlasNetwork.encode`
     margin    sum of [h_y' - h_y + c]_+ over sampled y' for one y of the row       Eq. 1      `losses.margin`
     mining    the same over the top-scoring y' of the sample                       Reddi 19   `losses.margin`
     softmax   cross-entropy over sampled or all labels                             Sec. 4     `losses.softmax`
@@ -16,7 +16,9 @@ Deviations; docs/methods/glas.md has what they are worth:
 - Feature vectors start from latent semantic analysis of the rows, label vectors at the centroids of their documents'
   codes, not at random: a label with three documents would not get far in a few epochs.
 - Scores are lowered by r log(N_l / N), `rarity`; 0 is the paper's.
-- Two networks are trained side by side on the same batches, and their scores averaged; `networks` = 1 is the paper's.
+- Several `networks` may be trained side by side on the same batches, and their scores averaged.
+- The votes of the training points nearest by words, and sparse classifiers, are heard beside the scores, joined by
+  learnt weights (`glas_opinions`). `votes=false sparse=false` is the paper's; presets, `alone` among them, are so.
 - The code's numbers are dropped at random too, before it is normalised (`dropout`), beside the paper's input dropout.
 - What is kept is rounded to int8 with a scale for each row; `precision` = float32 keeps all of it.
 """
@@ -25,94 +27,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import normalize
+from torch import Tensor
 
-from zipfel import config as declared
-from zipfel.config import param
+from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index import build_index, load_index
 from zipfel.index.base import unit_rows
+from zipfel.kernels.topk import score_pairs
 from zipfel.losses.margin import sampled_margin, stochastic_negative_mining
 from zipfel.losses.softmax import softmax_cross_entropy
-from zipfel.methods.base import Method, Points, State
+from zipfel.methods.base import Method, Points, State, under
+from zipfel.methods.glas_config import PRESETS, GlasConfig
+from zipfel.methods.glas_network import GlasNetwork
+from zipfel.methods.glas_opinions import Opinions, learn_words_of
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag, encode_bag
-from zipfel.nn.quantize import PRECISIONS, pack_table, rounded, unpack_table
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
 from zipfel.ranking import PAD, Ranking
-from zipfel.regularizers.affinity import AFFINITIES, label_affinity
+from zipfel.regularizers.affinity import label_affinity
 from zipfel.regularizers.gram import glas, gravity, spread_out, submatrix
 from zipfel.run import Run
+from zipfel.threads import at_once, over_blocks
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 
 Vectors = npt.NDArray[np.float32]
 _GAP_SAMPLE, _FEW = 2000, 20
 """Training points that the generalisation gap is measured on; points below which none is held out."""
-
-
-@dataclass(frozen=True)
-class GlasConfig(declared.Config):
-    """Defaults cite Table 1 of the paper where they are its own."""
-
-    dim: int = param(256, "numbers in a code (Table 1: 256-1024)", symbol="d", low=1)
-    networks: int = param(2, "trained side by side, their scores averaged; the paper has one", low=1, high=16)
-    activation: str = param("relu", "of the embedding map (Table 1)", choices=("relu", "linear"))
-    loss: str = param("softmax", "over sampled candidates", choices=("softmax", "margin", "mining"))
-    positives: str = param("all", "labels of a row that count in a step (Alg. 2: one)", choices=("all", "one"))
-    sampled: int | None = param(1500, "labels drawn for a batch beside its own; none: all labels", low=0)
-    margin: float = param(1.0, "by which a relevant label must lead", symbol="c", low=0)
-    hardest: int = param(20, "negatives that mining keeps", low=1)
-    regularizer: str = param("glas", "of the label vectors", choices=("glas", "spread_out", "gravity", "none"))
-    weight: float = param(10.0, "of the regulariser (Table 1)", symbol="lambda", low=0)
-    affinity: str = param("arithmetic", "what GLaS holds the Gram matrix to (Sec. 3.2)", choices=AFFINITIES)
-    keep: float = param(0.6, "share of a row's features that dropout keeps (Table 1)", symbol="rho", low=0.01, high=1)
-    dropout: float = param(0.4, "of the code's numbers, before it is normalised", low=0, high=0.95)
-    tokens: str = param(
-        "corpus", "first feature vectors (corpus: of the rows of X by LSA)", choices=("corpus", "random")
-    )
-    start: str = param("centroid", "first label vectors", choices=("centroid", "random"))
-    length: float = param(20.0, "g at the start of training", symbol="g", low=0.01)
-    rarity: float = param(0.1, "r of -r log(N_l / N), added to the score of label l", symbol="r", low=0, high=2)
-    epochs: int = param(6, "passes over train at most (Sec. 4)", low=1)
-    batch: int = param(512, "rows a step (Table 1: 1024-4096)", symbol="B", low=1)
-    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", symbol="eta", low=1e-6)
-    patience: int | None = param(None, "epochs without a better validation P@1 before training stops", low=1)
-    valid_share: float = param(0.03, "share of train to hold out where no validation set is given", low=0.001, high=0.5)
-    precision: str = param("int8", "how the vectors are kept", choices=PRECISIONS)
-
-
-class _Network(nn.Module):
-    """phi behind the bag, and the one length g of all label vectors (kept as its logarithm), E times side by side."""
-
-    def __init__(self, config: GlasConfig) -> None:
-        super().__init__()
-        self.shape, self.relu = (config.networks, config.dim), config.activation == "relu"
-        self.dropout = nn.Dropout(config.dropout)
-        self.bias = nn.Parameter(torch.zeros(config.networks * config.dim))
-        self.log_length = nn.Parameter(torch.full((config.networks,), math.log(config.length)))
-
-    def encode(self, bags: Tensor) -> Tensor:
-        """(B, E d) bags W x to phi(x) on the unit sphere: (E, B, d)."""
-        return self.unit(self.dropout(torch.relu(bags + self.bias) if self.relu else bags))
-
-    def unit(self, vectors: Tensor) -> Tensor:
-        """(n, E d) to (E, n, d), each of unit length."""
-        return normalize(vectors.view(len(vectors), *self.shape), dim=2).transpose(0, 1)
-
-    def forward(self, codes: Tensor, V: Tensor) -> Tensor:
-        """(E, B, c) scores of codes (E, B, d) for label vectors (E, c, d)."""
-        scores: Tensor = self.log_length.exp()[:, None, None] * (codes @ V.transpose(1, 2))
-        return scores
+_SHARE = 0.8
+"""Of a time budget, for the network; the rest is for joining what it and the words say."""
 
 
 class Glas(Method):
@@ -123,15 +74,8 @@ class Glas(Method):
     paper: ClassVar[str] = "Guo et al.: Breaking the Glass Ceiling for Embedding-Based Classifiers, NeurIPS 2019"
     Config = GlasConfig
     config: GlasConfig
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"dim": 1024, "batch": 4096, "positives": "one", "loss": "margin", "start": "random"},
-        "amazoncat-13k": {"dim": 1024, "batch": 4096, "loss": "margin", "positives": "one"},
-        "amazon-670k": {"dim": 512, "batch": 1024, "loss": "mining", "positives": "one"},
-        "wikilshtc-325k": {"dim": 512, "batch": 1024, "loss": "mining", "positives": "one"},
-        "delicious-200k": {"dim": 512, "batch": 1024, "loss": "softmax"},
-        "eurlex-4k": {"dim": 512, "sampled": None},
-        "wikipedia-500k": {"dim": 512, "batch": 1024, "loss": "mining", "positives": "one"},
-    }
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    opinions_: Opinions | None = None
 
     # -- the objective (Algorithm 2, lines 13-18)
 
@@ -149,7 +93,7 @@ class Glas(Method):
         if c.loss == "softmax" and c.positives == "all":
             target = relevant / relevant.sum(dim=1, keepdim=True).clamp(min=1)
             return softmax_cross_entropy(scores, target, found.inclusion.log())
-        drawn = torch.rand(len(found.rows), generator=batch.generator) + 0.5
+        drawn = torch.rand(len(found.rows), generator=batch.generator).to(scores.device) + 0.5
         one = torch.zeros_like(relevant).index_put((found.rows, found.columns), drawn).argmax(dim=1)  # (B,)
         if c.loss == "softmax":
             target = torch.zeros_like(relevant).scatter(1, one[:, None], 1.0)
@@ -161,7 +105,7 @@ class Glas(Method):
 
     def _penalty(self, codes: Tensor, V: Tensor, batch: Batch) -> Tensor:
         if self.config.regularizer == "none" or self.config.weight == 0:
-            return torch.zeros(())
+            return codes.new_zeros(())
         mine = V[batch.extra["mine"]]  # (b, d), the labels of the batch's rows
         if self.config.regularizer == "glas":
             return glas(mine, batch.extra["U"])
@@ -173,10 +117,25 @@ class Glas(Method):
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         elif train.n_points >= _FEW:
-            train, valid = train.split(self.config.valid_share, run.rng(20), at_most=2000)
+            size = max(1, min(2000, round(self.config.valid_share * train.n_points)))
+            held = held_out_runs(train.n_points, size, run.rng(20))
+            train, valid = train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)
+        if valid is None or not (self.config.votes or self.config.sparse):
+            self._fit_network(train, valid, run)
+            return
+        known = valid
+        _, learnt = at_once(
+            lambda: self._fit_network(train, known, run.part(_SHARE)),
+            lambda: learn_words_of(self.config, train, known, run),
+        )
+        assert learnt is not None
+        with run.timed("opinions"):
+            self.opinions_ = Opinions.learn(self.config, self, train, valid, learnt)
+
+    def _fit_network(self, train: Points, valid: Points | None, run: Run) -> None:
         c = self.config
         self.priors_ = label_priors(train.Y)
-        self.network_ = _Network(c)
+        self.network_ = GlasNetwork(c)
         with run.timed("start"):
             tables = self._tables(train, run)
             batches = self._batches(train, run)
@@ -184,7 +143,7 @@ class Glas(Method):
         def validate() -> float:
             assert valid is not None
             self._finish(tables)
-            return evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
+            return self._p_at_1(valid)
 
         noise = 0.5 / math.sqrt(valid.n_points) if valid is not None and valid.n_points else 0.0  # P@1's error
         plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=noise)
@@ -237,11 +196,16 @@ class Glas(Method):
     def _gap(self, train: Points, valid: Points | None, run: Run) -> dict[str, float]:
         """Table 2: P@1 on train, on held-out points, and the difference."""
         rows = np.sort(run.rng(23).permutation(train.n_points)[:_GAP_SAMPLE])
-        found = {"train P@1": evaluate(self.predict(train.X[rows], 1), train.Y[rows], ks=(1,))["P@1"]}
+        found = {"train P@1": self._p_at_1(train.take(rows))}
         if valid is not None:
-            found["valid P@1"] = evaluate(self.predict(valid.X, 1), valid.Y, ks=(1,))["P@1"]
+            found["valid P@1"] = self._p_at_1(valid)
             found["gap"] = found["train P@1"] - found["valid P@1"]
         return found
+
+    def _p_at_1(self, points: Points) -> float:
+        """Of the network alone."""
+        ranking = fill_blank(self.search(self.encode(points.X), 1), self.priors_)
+        return evaluate(ranking, points.Y, ks=(1,))["P@1"]
 
     # -- prediction: encode, then maximum inner product search
 
@@ -264,11 +228,31 @@ class Glas(Method):
         """(n, E d) with each of the E parts of a row of unit length."""
         return unit_rows(vectors.reshape(-1, self.config.dim)).reshape(vectors.shape)
 
-    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        codes = self._encode(X, self.features_)
-        ranking = Ranking(*self.index_.search(np.column_stack([codes, np.ones(len(codes), dtype=np.float32)]), k))
-        nothing = np.diff(X.indptr) == 0
+    def encode(self, X: sp.csr_matrix) -> Vectors:
+        """(n, E d + 1): codes, of zeros for rows without features, and the 1 that meets -r log(N_y / N)."""
+        codes = np.column_stack([self._encode(X, self.features_), np.ones(X.shape[0], dtype=np.float32)])
+        codes[np.diff(X.indptr) == 0] = 0
+        return codes
+
+    def search(self, codes: Vectors, k: int) -> Ranking:
+        """The labels with the largest h(x)_y; none for codes of zeros."""
+        ranking = Ranking(*self.index_.search(codes, k))
+        nothing = ~codes.any(axis=1)
         ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
+        return ranking
+
+    def scores(self, codes: Vectors, labels: npt.NDArray[np.int64]) -> Vectors:
+        """(n, c) of labels (n, c), -inf for those without a vector."""
+        ids, out = self.index_.ids, np.full(labels.shape, -np.inf, dtype=np.float32)
+        if len(ids) == 0:
+            return out
+        places = np.minimum(np.searchsorted(ids, labels), len(ids) - 1)
+        places = np.where(ids[places] == labels, places, -1)
+        over_blocks(lambda a, b: score_pairs(codes, self.index_.vectors, places, out, a, b), len(codes))
+        return out
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        ranking = self.search(self.encode(X), k) if self.opinions_ is None else self.opinions_.rank(self, X, k)
         return fill_blank(ranking, self.priors_)
 
     # -- state
@@ -279,14 +263,19 @@ class Glas(Method):
         for name, table in {"features": self.features_, "index.vectors": self.index_.vectors}.items():
             own |= pack_table(name, table, self.config.precision)
         network = {name: tensor.numpy() for name, tensor in self.network_.state_dict().items()}
-        return State({**own, "priors": self.priors_, **network}, {"index": facts, "gap": self.gap_})
+        found = {"index": facts, "gap": self.gap_}
+        if self.opinions_ is not None:
+            further = self.opinions_.state()
+            own |= under("opinions", further.arrays)
+            found["opinions"] = dict(further.facts)
+        return State({**own, "priors": self.priors_, **network}, found)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
         width = c.networks * c.dim
         self.features_ = unpack_table("features", state.arrays, n_features, width)
         self.priors_ = state.array("priors", shape=(n_labels,))
-        self.network_ = _Network(c)
+        self.network_ = GlasNetwork(c)
         names = {"bias": (width,), "log_length": (c.networks,)}
         self.network_.load_state_dict({n: torch.tensor(state.array(n, shape=shape)) for n, shape in names.items()})
         parts = state.part("index")
@@ -296,3 +285,6 @@ class Glas(Method):
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         self.index_ = load_index(parts, facts)
+        if "opinions" in state.facts:
+            further = State(state.part("opinions"), state.facts["opinions"])
+            self.opinions_ = Opinions.restored(c, further, n_features, n_labels)
