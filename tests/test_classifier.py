@@ -294,6 +294,8 @@ def test_explain_a_given_label(explainer: Zipfel) -> None:
     assert list(found.contributions) == ["paint", "bike"]
     with pytest.raises(ParameterError, match="did you mean 'paint'"):
         explainer.explain("oil paint", labels=["pant"])
+    with pytest.raises(ParameterError, match="no label 'xyzzy'; it has 4, 'bike' is the first"):
+        explainer.explain("oil paint", labels=["xyzzy"])
     with pytest.raises(DataError, match="one document at a time"):
         explainer.explain(["oil", "paint"])
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import scipy.sparse as sp
 
-from zipfel.errors import DataError, ParameterError, nearest
+from zipfel.errors import DataError, ParameterError
 from zipfel.methods.explanation import Explained, Explanation, Voter, cut
 from zipfel.rows import RowMaker
 
@@ -26,7 +27,10 @@ def label_id(label: str | int, names: Sequence[str]) -> int:
         return names.index(label)
     if isinstance(label, int) and 0 <= label < len(names):
         return label
-    raise ParameterError(f"the model has no label {label!r}{nearest(str(label), names)}")
+    alike = [name for name in names if name[:1].lower() == str(label)[:1].lower()]  # there may be a million
+    close = difflib.get_close_matches(str(label), alike[:20_000], n=1, cutoff=0.5)
+    hint = f" (did you mean {close[0]!r}?)" if close else f"; it has {len(names):,}, {names[0]!r} is the first"
+    raise ParameterError(f"the model has no label {label!r}{hint}")
 
 
 def named(

@@ -27,8 +27,9 @@ def explain(
 ) -> None:
     """Say which words of a document, which training documents and which kinds of evidence speak for its labels.
 
-    Every number is what was added to the label's score; the kinds of evidence add up to it. Training documents go by
-    their row in the training data, counted from 0, with the words that they share with this one.
+    Every number is what was added to the label's score; the kinds of evidence add up to it.
+
+    Training documents go by their row in the training data, counted from 0, with words that they share with this one.
 
     zipfel explain model "a fast text editor for the terminal" --html why.html
     """
