@@ -94,8 +94,8 @@ class Scored:
             found["words"] = float(words.sum())
         for name, added in columns.items():
             if name not in ("doubt", "trust"):
-                kind = name.removeprefix("log ")
-                kind = f"neighbours by {kind.partition(':')[0]}" if kind in self.kinds else name
+                plain = name.removeprefix("log ")
+                kind = ("neighbours by " if plain in self.kinds else "") + plain.partition(":")[0]
                 found[kind] = found.get(kind, 0.0) + added
         return {**found, "tail": float(self.bonus[label])}
 

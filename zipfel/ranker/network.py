@@ -131,8 +131,9 @@ class NetworkEncoder:
         labels = np.zeros((Y.shape[1], self.labels.shape[1]), dtype=np.float32)
         labels[: len(self.labels)] = self.labels
         means = unit_rows(np.asarray(Y[:, new].T @ codes, dtype=np.float32))  # (new, dim)
-        labels[new] = rounded(means * np.float32(_START), "int8")
-        labels[new, -1] = -labels[new, :-1] @ self.mean[:-1]
+        means *= np.float32(_START)
+        means[:, -1] = -means[:, :-1] @ self.mean[:-1]
+        labels[new] = rounded(means, "int8")
         return replace(self, labels=labels)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
