@@ -5,11 +5,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from tests.contract import N_FEATURES, OWN, QUICK, SEEN, known
+from tests.contract import N_FEATURES, OWN, QUICK, SEEN, assert_same, known
 from zipfel.errors import DataError, ParameterError
 from zipfel.methods import Points, make_method
 from zipfel.metrics import evaluate
 from zipfel.run import Run
+from zipfel.threads import use_threads
 
 
 def fitted(run=None, **params):
@@ -108,3 +109,14 @@ def test_word_vectors_need_names_and_are_read(tmp_path):
     file.write_text("w0 1 2\n")
     with pytest.raises(DataError, match=r"words\.vec:1"):
         method._start_of_words(N_FEATURES, run)
+
+
+def test_side_by_side_or_one_after_the_other_the_networks_are_the_same():
+    """Each has its own draws; torch's one generator gives the starts only, before any is trained."""
+    found = []
+    for threads in (1, 2):
+        method = make_method("rankae", {**QUICK["rankae"], "networks": 2})
+        with use_threads(threads):
+            method.fit(known().train, None, Run(seed=3, threads=threads))
+        found.append(method.predict(known().test.X, 4))
+    assert_same(*found)

@@ -17,16 +17,18 @@ Deviations; docs/methods/rankae.md has what they are worth:
   row's gradient; `hardest=false` takes means over pairs instead.
 - A document's words are summed, not averaged: its row has unit length already.
 - Besides the decoder the nearest training documents vote, by their own codes and by those of their label sets, x_h and
-  y_h; the share of each is chosen on held-out points, then all is trained again on everything, `networks` times with
-  different seeds.
+  y_h; the share of each is chosen on held-out points by a network that has not seen them, while `networks` others, with
+  different seeds, are trained on everything.
 - With many labels, L_ae is over the batch's own labels and `sampled` others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +57,7 @@ from zipfel.nn.table import Table
 from zipfel.nn.word_vectors import read_word_vectors
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
+from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
@@ -158,26 +161,37 @@ class RankAe(Method):
         batch.extra |= {"sets": sets, "same": torch.from_numpy((shared == sizes[:, None]) & (shared == sizes))}
         batch.ids |= {"encoder": sets.ids, "bias": batch.ids["labels"]}
 
-    # -- training: choose on held-out points, then train on everything
+    # -- training: one network for the choices on held-out points, the others on everything, side by side
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         c, few = self.config, train.n_points < _FEW
         share = c.valid_share or min(0.25, max(0.1, 1000 / max(1, train.n_points)))
         split = (train, train) if few else train.split(share, run.rng(30), at_most=5000)
         rest, held = split if valid is None else (train, valid)
-        with run.timed("choices"):
-            self.trained_ = [self._train(rest, run.part(0.4), 0, "rankae-choice")]
-            self.votes_ = self._choose(rest, held, run)
-        if not c.refit:
-            return
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
         with run.timed("training"):
-            n = c.networks or max(1, min(2, 40_000 // everything.n_points))
-            parts = (run.part(1 / (n - number)) for number in range(n))
-            self.trained_ = [self._train(everything, part, number) for number, part in enumerate(parts)]
+            first, *others = at_once(*self._trainings(rest, everything, run))
+        with run.timed("choices"):
+            self.trained_ = [first]
+            self.votes_ = self._choose(rest, held, run)
+        if others:
+            self.trained_ = others
             blend, share = self.votes_.blend, self.votes_.share
             sources = blend.rules if blend is not None and share < 1 else ()
             self.votes_ = replace(self._votes(everything, sources, run.seed), blend=blend, share=share)
+
+    def _trainings(self, rest: Points, everything: Points, run: Run) -> list[Callable[[], Trained]]:
+        """The choices' network, and those that stay; their start is drawn here, from torch's one generator."""
+        n = self.config.networks or max(1, min(2, 40_000 // everything.n_points))
+        starts = [self._network(1000 * run.seed + number) for number in range(n)]
+
+        def choice() -> Trained:
+            return self._train(rest, run.part(0.4), deepcopy(starts[0]), 0, "rankae-choice")
+
+        def kept(number: int) -> Trained:
+            return self._train(everything, run.part(1 / (n - number)), starts[number], number)
+
+        return [choice, *(partial(kept, number) for number in range(n * self.config.refit))]
 
     def _choose(self, train: Points, held: Points, run: Run) -> JoinedVotes:
         """Who votes and how, and the decoder's share, by the held-out points."""
@@ -194,12 +208,9 @@ class RankAe(Method):
         run.progress.message(f"decoder's share {votes.share:g}{chosen}: mean P@1,3,5 {quality:.4f}")
         return votes
 
-    def _train(self, train: Points, run: Run, number: int, name: str = "rankae") -> Trained:
-        """The network of that number: its own start, batches and dropout."""
+    def _train(self, train: Points, run: Run, network: LabelAutoencoder, number: int, name: str = "rankae") -> Trained:
+        """The network of that number, from its start: its own tables, batches and dropout."""
         c, seed = self.config, 1000 * run.seed + number
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            network = self._network()
         tables = {
             "features": Table(self._start_of_words(train.n_features, run, number)),
             "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32, number)),
@@ -221,10 +232,12 @@ class RankAe(Method):
         tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
         return Trained.of(network, tables)
 
-    def _network(self) -> LabelAutoencoder:
+    def _network(self, seed: int = 0) -> LabelAutoencoder:
         c = self.config
-        attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
-        return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
+            return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden)
 
     def _start_of_words(self, n_features: int, run: Run, number: int = 0) -> Floats:
         """(n_features, C): random, or of the file of word vectors where the words are known."""
