@@ -36,6 +36,10 @@ and a fused row-wise optimiser writes back. A method uses it like this::
   several phases gives each trainer a name of its own; a phase that had ended is restored and not run again.
 - Draws: from `run.rng(salt)`, from `batch.generator`, or from the generator handed to `extend`; nn.Dropout is fine,
   the trainer seeds it by epoch and batch.
+- Devices: steps are taken on run.device ("cpu", "cuda", "cuda:N", "mps"). The batch arrives there with all its tensors
+  and `LocalRows`; what an objective draws from `batch.generator` is drawn on the CPU and moved by it. Between epochs
+  tables and module are at home on the CPU, so `validate`, `before_epoch` and all that follows need not know. Elsewhere
+  than on the CPU the kernels' plain twins run; `zipfel.kernels.choice.without_kernels` plays that on the CPU for tests.
 - Prediction: `encode_bag(X, table)` (zipfel.nn.bag) is X @ table on all threads; search with zipfel.index.
 """
 
