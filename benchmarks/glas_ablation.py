@@ -25,6 +25,7 @@ from zipfel.run import Run
 from zipfel.threads import use_threads
 
 BASE: dict[str, Any] = {"networks": 1, "rarity": 0.0, "keep": 0.8, "dropout": 0.0, "tokens": "random"}
+BASE |= {"votes": False, "sparse": False}
 """The paper's base, but for softmax and label vectors that start at their centroids."""
 VARIANTS: dict[str, dict[str, Any]] = {
     "base: GLaS, lambda 10, rho 0.8, ReLU": {},

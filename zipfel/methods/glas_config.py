@@ -60,7 +60,7 @@ class GlasConfig(declared.Config):
     candidates: int = param(100, "labels of a point that votes and sparse classifiers are asked about", low=1)
     tail: float | None = param(
         None,
-        "bonus of rare labels beside votes and sparse classifiers; none: what costs 0.3 points of precision",
+        "bonus of rare labels beside votes and sparse classifiers; none: what costs 0.5 points of precision",
         low=0,
     )
     precision: str = param("int8", "how the vectors are kept", choices=PRECISIONS)

@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 TAILS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-_COST = 0.003
+_COST = 0.005
 """What a bonus may cost of the mean of P@1, P@3 and P@5: rare labels are what GLaS is for."""
 _VOTED, _FAINT = 50, 0.001
 """Labels with most votes that are candidates; votes well below 0.001 count as none."""

@@ -60,9 +60,10 @@ _CHANCE = 0.005
 """By so much the mean of P@1, 3 and 5 on a thousand points differs by luck."""
 _SPARE = 0.0005
 """What rare labels' louder votes may cost of that mean."""
-_SKETCH = {"dim": 100, "encoders": 1, "batch": 128, "epochs": 12, "lr": 5e-3, "n_neighbors": 80, "sharpness": 10.0}
-_SKETCHED = 2500
-"""What a setting is judged by: small encoders of so many points."""
+_SKETCH = {"dim": 100, "encoders": 1, "batch": 256, "lr": 5e-3, "n_neighbors": 80, "sharpness": 10.0}
+_SKETCHED, _JUDGED, _SKETCH_STEPS = 5000, 2000, 240
+"""What a setting is judged by: small encoders of so many points, by so many others besides the held-out ones. With
+half as many points, the wrong temperature won on two of three parts of delicious."""
 _LARGE = 2**30
 """Bytes of tables from which on two trainings follow one another; below, they run side by side."""
 
@@ -158,13 +159,14 @@ class Mnn(Method):
         settings = [{k: own[k] or v for k, v in setting.items()} for setting in SETTINGS[c.loss]]
         if settings[0] == settings[1]:
             return settings[0]
-        few = train.take(np.sort(run.rng(13).permutation(train.n_points)[:_SKETCHED]))
+        order, n = run.rng(13).permutation(train.n_points), min(_SKETCHED, -(-2 * train.n_points // 3))
+        few, others = train.take(np.sort(order[:n])), train.take(np.sort(order[n : n + _JUDGED])).joined(valid)
 
         def judge(i: int) -> float:
-            sketch = Mnn(c.replace(**_SKETCH))
+            sketch = Mnn(c.replace(**_SKETCH, epochs=_SKETCH_STEPS * 256 // max(n, 2560)))
             sketch.setting_ = settings[i]
             encoders = sketch._train(few, run, f"mnn-setting-{i}")
-            return sketch._choose_votes(encoders, few, valid, run)[1]
+            return sketch._choose_votes(encoders, few, others, run)[1]
 
         quality = at_once(lambda: judge(0), lambda: judge(1))
         for setting, found in zip(settings, quality, strict=True):
