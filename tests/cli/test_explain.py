@@ -86,6 +86,12 @@ def test_the_default_method_s_numbers_add_up(default: Path, tmp_path: Path) -> N
     assert "<li>training rows: " in page
 
 
+def test_the_training_documents_are_shown_where_they_are_given(default: Path) -> None:
+    lines = zipfel("explain", default, "a red bike", "-k", 1, "--train", default.parent / "train.jsonl").stdout
+    assert re.search(r"\n    \d+: [14] (red bike wheel|bike chain oil)\n", lines)
+    assert lines.count("\n    ") == 5
+
+
 def test_a_label_that_nobody_near_has_is_told_so(default: Path) -> None:
     done = zipfel("explain", default, "a sail", "--label", "oil", "--label", "boat")
     assert "no training document near this one has the label" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,9 @@ from zipfel.cli.options import Model
 if TYPE_CHECKING:
     from zipfel.methods.explanation import Explained
 
+_VOTERS, _OPENING = 5, 80
+"""Training documents that are shown of each label, and how many letters of each."""
+
 
 def explain(
     model: Model,
@@ -21,6 +25,9 @@ def explain(
     k: Annotated[int, typer.Option("-k", min=1, help="Labels to explain: the k best.")] = 5,
     label: Annotated[list[str] | None, typer.Option(help="Explain this label instead; may be repeated.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the highlighted text to this file.")] = None,
+    train: Annotated[
+        str | None, typer.Option(help="The training data, to show how the documents begin that voted.")
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object: words; labels with contributions, evidence, voters.")
     ] = False,
@@ -43,10 +50,21 @@ def explain(
     if json:
         print_json(found.to_dict())
     else:
-        _print(found, coloured=sys.stdout.isatty())
+        _print(found, _openings(train), coloured=sys.stdout.isatty())
 
 
-def _print(found: Explained, *, coloured: bool) -> None:
+def _openings(train: str | None) -> Mapping[int, str]:
+    """How each document of the training data begins, by row; after its id, where it has one."""
+    if train is None:
+        return {}
+    from zipfel.data import read
+
+    data = read(train)
+    texts, ids = data.texts or [""] * data.n_points, data.ids or [""] * data.n_points
+    return {row: f"{name} {text[:_OPENING]}".strip() for row, (name, text) in enumerate(zip(ids, texts, strict=True))}
+
+
+def _print(found: Explained, openings: Mapping[int, str], *, coloured: bool) -> None:
     """For each label its reasons, strongest first; on a terminal the text as well, highlighted."""
     if not found.words:
         typer.echo("the model knows none of this document's words")
@@ -61,6 +79,8 @@ def _print(found: Explained, *, coloured: bool) -> None:
             _line(label + score)
             for reason in found.reasons(label):
                 _line(f"  {reason}")
+            for voter in found.voters.get(label, ())[: _VOTERS * bool(openings)]:
+                _line(f"    {voter.row}: {openings.get(voter.row, 'is not in the training data given')}")
         else:
             words = ", ".join(f"{word} {added:+.2f}" for word, added in found.top(label))
             _line(f"{label}{score}: {words}")
