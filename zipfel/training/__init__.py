@@ -39,7 +39,8 @@ and a fused row-wise optimiser writes back. A method uses it like this::
 - Devices: steps are taken on run.device ("cpu", "cuda", "cuda:N", "mps"). The batch arrives there with all its tensors
   and `LocalRows`; what an objective draws from `batch.generator` is drawn on the CPU and moved by it. Between epochs
   tables and module are at home on the CPU, so `validate`, `before_epoch` and all that follows need not know. Elsewhere
-  than on the CPU the kernels' plain twins run; `zipfel.kernels.choice.without_kernels` plays that on the CPU for tests.
+  than on the CPU the kernels' plain twins run, and CUDA adds up in no fixed order: two runs agree but for rounding.
+  `zipfel.kernels.choice.without_kernels` plays another device on the CPU, for tests.
 - Prediction: `encode_bag(X, table)` (zipfel.nn.bag) is X @ table on all threads; search with zipfel.index.
 """
 
