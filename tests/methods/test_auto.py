@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from tests.contract import QUICK, known
-from zipfel.methods import make_method
+from tests.contract import QUICK, known, round_trip
+from zipfel.methods import Points, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
@@ -61,3 +62,12 @@ def test_joined_neighbours_keep_their_own_kinds_of_votes() -> None:
     ids, weights = join_votes(one, other)
     assert ids.tolist() == [[3, 1, 7]]
     np.testing.assert_allclose(weights[0], [[0.2, 0, 0], [0.8, 0, 0], [0, 0.5, 0.6]])
+
+
+def test_documents_that_share_nothing_make_a_model_all_the_same() -> None:
+    points = Points(sp.csr_matrix(np.eye(3, dtype=np.float32)), sp.csr_matrix(np.eye(3, dtype=np.float32)))
+    method = make_method("auto", {"codes": False})
+    method.fit(points, None, Run(seed=1, threads=1))
+    again = make_method("auto", {"codes": False})
+    again.restore(round_trip(method.state()), 3, 3)
+    assert again.predict(points.X, 1).labels[:, 0].tolist() == [0, 1, 2]

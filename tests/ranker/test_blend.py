@@ -46,3 +46,11 @@ def test_facts_come_back() -> None:
     for harm in ({"names": ["a"]}, {"weights": [1.0]}, {"bias": "x"}):
         with pytest.raises(ModelFileError):
             Blend.from_facts({**blend.facts(), **harm}, ["a", "b"])
+
+
+def test_without_anything_to_learn_from_evidence_counts_alike() -> None:
+    blend = Blend.fit_top(
+        ["a", "b"], np.zeros((2, 3, 2)), np.zeros((2, 3), bool), np.zeros((2, 3), bool), monotone=["b"]
+    )
+    assert blend.weights == (0.0, 1.0)
+    assert blend.bias == 0

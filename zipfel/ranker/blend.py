@@ -34,7 +34,10 @@ class Blend:
     def fit(
         cls, names: Sequence[str], evidence: Array, hits: Array, *, monotone: Sequence[str] = (), ridge: float = 1.0
     ) -> Blend:
-        """evidence: (p, f), a row a pair; hits: (p,) whether the label is the document's. ridge: on unit variance."""
+        """evidence: (p, f), a row a pair; hits: (p,) whether the label is the document's. ridge: on unit variance.
+        Where there is nothing to learn from, all evidence that can only speak for a label counts alike."""
+        if len(evidence) == 0:
+            return cls(tuple(names), tuple(float(name in monotone) for name in names), 0.0)
         mean, spread = evidence.mean(axis=0), evidence.std(axis=0)
         spread = np.where(spread > 0, spread, 1.0)
         A = np.column_stack([(evidence - mean) / spread, np.ones(len(evidence))]).astype(np.float64)
