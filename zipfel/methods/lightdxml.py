@@ -21,8 +21,10 @@ Where we deviate (effects in docs/methods/lightdxml.md):
 - The `n_head` most frequent labels are in every shortlist: their centroids lie amid everything and near to nothing.
 - `networks` of them, which differ in their draws only, are averaged (sized: where that is cheap).
 - Dropout on tokens and in the residual block; a classifier's last weight is its bias, at first the log-odds.
+- A third of the points gets a new shortlist in each cycle, by a coarse search.
 - Up to 200,000 points, step 6 also hears the votes of the nearest training points and sparse classifiers, joined by
-  learnt weights in place of beta (`lightdxml_opinions`). `votes=false sparse=false` is the paper's fusion.
+  learnt weights in place of beta (`lightdxml_words`, `lightdxml_opinions`). `votes=false sparse=false` is the paper's
+  fusion.
 """
 
 from __future__ import annotations
