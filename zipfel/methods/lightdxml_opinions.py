@@ -71,19 +71,19 @@ class Opinions:
 
     def fit(self, train: Points, held: Points, learnt: Learnt, run: Run) -> Opinions:
         """The blend is learnt by parts that know `train` alone; then they get to know all points."""
-        everything = train.joined(held)
-        self._count(np.bincount(everything.Y.indices, minlength=everything.n_labels), everything.n_points)
+        self._count(_counts(train), train.n_points)  # with the held-out ones, a rare label's count would tell of them
         self.words = learnt.first
         if self.settings.votes:
             self.voters = self._voters(train, run)
         self._learn(held, learnt.near)
+        everything = train.joined(held)
+        self._count(_counts(everything), everything.n_points)
         if self.voters is not None:
             self.voters = self._voters(everything, run)
         self.words = learnt.final
         return self
 
     def _count(self, counts: Array, n_points: int) -> None:
-        """counts: (n_labels,) points of each label."""
         self.counts, self.n_points = counts, n_points
         self.log_counts = np.log1p(counts).astype(np.float32)
         self.rarity = np.log(Propensity().inverse(counts, n_points)).astype(np.float32)
@@ -196,6 +196,11 @@ class Opinions:
             raise ModelFileError("the label counts in the model are damaged")
         found._count(counts, int(state.fact("points", low=1)))
         return found
+
+
+def _counts(points: Points) -> Array:
+    """(n_labels,) points of each label."""
+    return np.bincount(points.Y.indices, minlength=points.n_labels)
 
 
 def _blocks(n: int) -> list[tuple[int, int]]:
