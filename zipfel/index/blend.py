@@ -104,20 +104,26 @@ class Neighbourhood:
             for source, near in found.items()
         }
         usual = {source: rule for source, rule in rules.items() if source not in reserve} or rules
-        best, quality = self._weighed(usual, found, truth)
+        best, quality = self._weighed(usual, found, truth, rarity, spare)
         if len(usual) < len(rules):
-            other, reached = self._weighed(rules, found, truth)
+            other, reached = self._weighed(rules, found, truth, rarity, spare)
             best, quality = (other, reached) if reached > quality + chance else (best, quality)
-        if len(rarity) > 1 or rarity[0] != best.rarity:
-            best, quality = self._best([replace(best, rarity=r) for r in sorted(rarity)], found, truth, spare)
         return best.without_idle(), quality
 
     def _weighed(
-        self, rules: Mapping[str, VoteRule], found: Mapping[str, Found], truth: sp.csr_matrix
+        self,
+        rules: Mapping[str, VoteRule],
+        found: Mapping[str, Found],
+        truth: sp.csr_matrix,
+        rarity: Sequence[float],
+        spare: float,
     ) -> tuple[Blend, float]:
-        """The best weights for these sources."""
+        """The best weights for these sources, and then the rarity."""
         blends = [Blend(rules, dict(zip(rules, weights, strict=True))) for weights in simplex(len(rules))]
-        return self._best(blends, found, truth)
+        best, quality = self._best(blends, found, truth)
+        if len(rarity) > 1 or rarity[0] != best.rarity:
+            return self._best([replace(best, rarity=r) for r in sorted(rarity)], found, truth, spare)
+        return best, quality
 
     def _best(
         self, blends: Sequence[Blend], found: Mapping[str, Found], truth: sp.csr_matrix, spare: float = 0.0
