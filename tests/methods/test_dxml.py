@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.contract import N_LABELS, QUICK, known
+from tests.contract import N_LABELS, QUICK, assert_same, known
 from zipfel.graph import Targets
 from zipfel.index.choice import VoteRule
 from zipfel.methods import Points, make_method
 from zipfel.methods.dxml import Dxml
 from zipfel.metrics import evaluate
 from zipfel.run import Run
+from zipfel.threads import use_threads
 from zipfel.training import Batches
 
 PARAMS = {**QUICK["dxml"], "epochs": 4}
@@ -93,3 +94,14 @@ def test_several_clusters_are_searched_where_one_is_not_enough():
     assert p_at_1(method, known().test) >= 0.8
     one = fitted(clusters=8, probes=1, n_neighbors=5, sharpness=10)
     assert (one.votes_.probes, one.votes_.rule) == (1, VoteRule(5, 10.0))
+
+
+def test_side_by_side_or_one_after_the_other_the_networks_are_the_same() -> None:
+    """Dropout too is drawn by each for itself."""
+    found = []
+    for threads in (1, 2):
+        method = make_method("dxml", {**QUICK["dxml"], "networks": 2, "activation": "auto", "dropout": 0.3})
+        with use_threads(threads):
+            method.fit(known().train, None, Run(seed=3, threads=threads))
+        found.append(method.predict(known().test.X, 4))
+    assert_same(*found)

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,6 +50,7 @@ from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.ranking import Ranking
 from zipfel.run import Run
+from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 Floats = npt.NDArray[np.float32]
@@ -103,12 +105,16 @@ class Network(nn.Module):
         self.bias1 = nn.Parameter(torch.zeros(hidden))
         self.W2 = nn.Parameter(torch.from_numpy(start))
         self.bias2 = nn.Parameter(torch.zeros(dim))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = dropout
 
-    def forward(self, sums: Tensor) -> Tensor:
-        """f_x (B, dim) of sums (B, hidden) = W1 x."""
+    def forward(self, sums: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """f_x (B, dim) of sums (B, hidden) = W1 x; in training with what dropout draws from."""
         hidden = torch.relu(sums + self.bias1) if self.activation == "relu" else sums + self.bias1
-        return nn.functional.normalize(self.dropout(hidden @ self.W2 + self.bias2), dim=1)
+        codes = hidden @ self.W2 + self.bias2
+        if self.dropout and generator is not None:  # nn.Dropout would share torch's one generator with its neighbours
+            kept = torch.rand(codes.shape, generator=generator) >= self.dropout
+            codes = codes * kept.to(codes.device) / (1 - self.dropout)
+        return nn.functional.normalize(codes, dim=1)
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,7 @@ class Dxml(Method):
 
     def _objective(self, batch: Batch, rows: Mapping[str, Tensor], network: Network) -> Tensor:
         """Eq. 3 or InfoNCE."""
-        f_x = network(bag(rows["features"], batch.X))  # (B, dim)
+        f_x = network(bag(rows["features"], batch.X), batch.generator)  # (B, dim)
         f_y: Tensor = batch.extra["targets"]  # (B, dim)
         if self.config.loss == "smooth_l1":
             return smooth_l1(f_x, f_y).mean()
@@ -183,7 +189,7 @@ class Dxml(Method):
         same = (shared == sizes[:, None]) & (shared == sizes)
         batch.extra |= {"targets": torch.from_numpy(targets(batch.Y)), "same": torch.from_numpy(same)}
 
-    # -- training: choose on held-out points, then train on everything
+    # -- training: choose on held-out points, then train on everything; networks side by side
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         c, few = self.config, train.n_points < _FEW
@@ -199,23 +205,29 @@ class Dxml(Method):
         everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
         n = c.networks or max(1, min(5, 80_000 // everything.n_points))
         with run.timed("training"):
-            parts = (run.part(1 / (n - number)) for number in range(n))
-            self.embeddings_ = [self._train(everything, graph, activation, part, i) for i, part in enumerate(parts)]
+
+            def train_one(number: int) -> Embedding:
+                return self._train(everything, graph, activation, run.part(1 / (n - number)), number)
+
+            self.embeddings_ = at_once(*(partial(train_one, number) for number in range(n)))
         with run.timed("clusters"):
             votes = self._votes(everything, self._codes(everything.X), run.seed)
             self.votes_ = replace(votes, rule=self.votes_.rule, probes=self.votes_.probes)
 
     def _choose(self, train: Points, held: Points, graph: Floats, run: Run) -> str:
         """Puts the network that is best on the held-out points in place; returns its activation."""
-        c, tried = self.config, []
+        c = self.config
         n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
-        for activation in _BOTH if c.activation == "auto" else (c.activation,):
+
+        def attempt(activation: str) -> tuple[float, str, ClusterVotes, Embedding]:
             embedding = self._train(train, graph, activation, run.part(0.25), 0, name=f"dxml-choice-{activation}")
             votes, queries = self._votes(train, embedding.codes(train.X), run.seed), embedding.codes(held.X)
             quality = votes.choose(queries, held.Y, n_neighbors=n_neighbors, sharpness=sharpness, probes=c.probes)
             run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f}, {votes.rule}, {votes.probes} clusters")
-            tried.append((quality, activation, votes, embedding))
+            return quality, activation, votes, embedding
+
+        tried = at_once(*(partial(attempt, name) for name in (_BOTH if c.activation == "auto" else (c.activation,))))
         _, activation, self.votes_, embedding = max(tried, key=lambda found: found[0])
         self.embeddings_ = [embedding]
         return activation
