@@ -43,6 +43,7 @@ def named(
         return known[feature] if known is not None else f"feature {feature}"
 
     words = [name(i) for i in found.features]
+    others = {label: sum(kinds.values()) for label, kinds in found.evidence.items() if label not in scores}
     place = {word: i for i, word in enumerate(words)}
     pieces: list[tuple[str, list[int]]] = [piece for i, word in enumerate(words) for piece in ((word, [i]), (" ", []))]
     if isinstance(document, str) and rows.vectorizer is not None:
@@ -51,7 +52,7 @@ def named(
         words,
         found.attention,
         {names[label]: added for label, added in found.contributions.items()},
-        {names[label]: score for label, score in scores.items()},
+        {names[label]: score for label, score in {**scores, **others}.items()},
         pieces,
         {names[label]: kinds for label, kinds in found.evidence.items()},
         {

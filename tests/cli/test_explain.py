@@ -92,6 +92,12 @@ def test_the_training_documents_are_shown_where_they_are_given(default: Path) ->
     assert lines.count("\n    ") == 5
 
 
+def test_a_label_beyond_the_best_has_its_score_too(default: Path) -> None:
+    whole = json.loads(zipfel("explain", default, "red boat", "-k", 3, "--json").stdout)["labels"]
+    third = zipfel("explain", default, "red boat", "-k", 1, "--label", whole[2]["label"], "--json").stdout
+    assert json.loads(third)["labels"][0]["score"] == pytest.approx(whole[2]["score"], abs=1e-4)
+
+
 def test_a_label_that_nobody_near_has_is_told_so(default: Path) -> None:
     done = zipfel("explain", default, "a sail", "--label", "oil", "--label", "boat")
     assert "no training document near this one has the label" in done.stdout

@@ -54,9 +54,10 @@ class Explained:
     """The same by names, with the text: what `Zipfel.explain` returns.
 
     words: the document's words that the model knows. attention: of each, 0 to 1, or empty. contributions: by label,
-    best label first, what each word added. scores: by label, what `predict` gave it; empty for labels that it did not
-    name. pieces: the text cut into words and what stands between them, each with the words (their places in `words`)
-    that it is part of: one for a plain word, more where n-grams overlap, none for a gap or an unknown word.
+    best label first, what each word added. scores: by label, what `predict` gave it, best first, then what it would
+    give to the others that were asked for. pieces: the text cut into words and what stands between them, each with the
+    words (their places in `words`) that it is part of: one for a plain word, more where n-grams overlap, none for a
+    gap or an unknown word.
     evidence, voters: as in `Explanation`.
     """
 
