@@ -25,36 +25,29 @@ def _fitted(**params: object) -> LightDXML:
 
 
 ALWAYS, SPARSE = ["logit", "cosine", "frequency"], ["doubt", "trust"]
-WORDS = [f"log {kind}" for kind in VOTES] + list(VOTES)
+VOTED = [*(f"log {kind}" for kind in VOTES), *VOTES, *KINDS]
 
 
 @pytest.mark.parametrize(
     ("params", "names"),
     [
-        ({}, ALWAYS + WORDS + SPARSE),
-        ({"sparse": False}, ALWAYS + WORDS),
+        ({}, ALWAYS + VOTED + SPARSE),
+        ({"sparse": False}, ALWAYS + VOTED),
         ({"votes": False}, ALWAYS + SPARSE),
-        ({"networks": 2}, ALWAYS + WORDS + SPARSE),
+        ({"networks": 2}, ALWAYS + VOTED + SPARSE),
     ],
 )
 def test_each_opinion_can_be_left_out(params: dict[str, object], names: list[str]) -> None:
     opinions = _fitted(**params).opinions_
     assert opinions is not None
-    by_codes = list(KINDS) * (opinions.voters is not None)
-    assert opinions.names == names + by_codes
+    assert opinions.names == names
     evidence = dict(zip(opinions.blend.names, opinions.blend.weights, strict=True))
     assert min(weight for name, weight in evidence.items() if name != "frequency") >= 0
     assert evaluate(_fitted(**params).predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] >= 0.9
 
 
-@pytest.mark.parametrize(("worth", "kept"), [(-1.0, True), (1.0, False)])
-def test_votes_by_codes_are_kept_where_they_add_enough(
-    monkeypatch: pytest.MonkeyPatch, worth: float, kept: bool
-) -> None:
-    monkeypatch.setattr("zipfel.methods.lightdxml_opinions._WORTH", worth)
-    method = _fitted(tail=0.0)
-    assert method.opinions_ is not None
-    assert (method.opinions_.voters is not None) == kept
+def test_restored_opinions_answer_the_same() -> None:
+    method = _fitted()
     again = make_method("lightdxml", QUICK)
     again.restore(method.state(), known().train.n_features, known().train.n_labels)
     found, expected = again.predict(known().test.X, 3), method.predict(known().test.X, 3)
@@ -82,10 +75,11 @@ def test_all_points_vote_in_the_end_and_a_given_bonus_is_kept() -> None:
     assert method.opinions_.tail == 0.7
 
 
-def test_a_model_without_its_voters_is_an_error() -> None:
+@pytest.mark.parametrize(("part", "told"), [("words.memory", "memory"), ("voters.", "voting points")])
+def test_a_model_without_its_voters_is_an_error(part: str, told: str) -> None:
     state = _fitted().state()
-    arrays = {name: array for name, array in state.arrays.items() if not name.startswith("words.memory")}
-    with pytest.raises(ModelFileError, match="memory"):
+    arrays = {name: array for name, array in state.arrays.items() if not name.startswith(part)}
+    with pytest.raises(ModelFileError, match=told):
         make_method("lightdxml", QUICK).restore(
             State(arrays, state.facts), known().train.n_features, known().train.n_labels
         )

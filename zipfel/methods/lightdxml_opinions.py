@@ -3,12 +3,12 @@
     C(x): the labels with the largest w_j . x, and those with most votes
     u(j), m(j): votes by words and margins of sparse classifiers                                   `lightdxml_words`
     v(j) = share of the nearest training points, by the cosine of their x_i, that have label j     `ranker.voters`
-    score(j) = s(a . [w_j . x, cos(x, z_j), log N_j, log u(j), u(j), m-(j), m+(j), log v(j)] + t log(1 / p_j))
+    score(j) = s(a . [w_j . x, cos(x, z_j), log N_j, log u(j), u(j), log v(j), m-(j), m+(j)] + t log(1 / p_j))
                                                                                                    `ranker.blend`
 
 The weights a and the bonus t of rare labels are learnt on held-out points that none of the parts has seen. 192
 numbers know what a document is about but not its every word, and a classifier with three examples knows less than the
-one neighbour who was there. The votes v, whose codes take much room, are kept only where they make a difference.
+one neighbour who was there.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _VOTED = 50
 _FAINT, _FAINTER = 0.01, 0.001
 """Votes well below this count as none: log(v + 0.01); words have more voters who hardly count."""
 TAILS = (0.0, 0.1, 0.2)
-_COST, _WORTH = 0.001, 0.001
-"""What a bonus may cost of the mean of P@1, P@3 and P@5, and what votes by codes must bring."""
+_COST = 0.001
+"""What a bonus may cost of the mean of P@1, P@3 and P@5."""
 _BLOCK = 1024
 """Rows that are answered at a time."""
 
@@ -61,11 +61,10 @@ class Opinions:
 
     @property
     def names(self) -> list[str]:
-        """Of the evidence; votes by codes come last."""
+        """Of the evidence."""
         by_words = [f"log {kind}" for kind in words.VOTES] + list(words.VOTES)
         asked, s = ["logit", "cosine", "frequency"], self.settings
-        asked += by_words * bool(s.votes) + ["doubt", "trust"] * bool(s.sparse)
-        return asked + list(KINDS) * (self.voters is not None)
+        return asked + [*by_words, *KINDS] * bool(s.votes) + ["doubt", "trust"] * bool(s.sparse)
 
     # -- learning
 
@@ -78,7 +77,7 @@ class Opinions:
         self._learn(held, learnt.near)
         everything = train.joined(held)
         self._count(_counts(everything), everything.n_points)
-        if self.voters is not None:
+        if self.settings.votes:
             self.voters = self._voters(everything, run)
         self.words = learnt.final
         return self
@@ -93,29 +92,19 @@ class Opinions:
         return Voters(codes, points.Y, neighbors=s.neighbors, precision=s.precision, seed=run.seed)
 
     def _learn(self, held: Points, near: Found) -> None:
-        """Blend and bonus, on points that no part has seen; without votes by codes, where these add too little."""
+        """Blend and bonus, on points that no part has seen."""
         parts = [
             self._evidence(held.X[a:b], self.settings.candidates, (near[0][a:b], near[1][a:b]))
             for a, b in _blocks(held.n_points)
         ]
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
-        voters, quality = self.voters, self._fit_blend(labels, evidence, held.Y)
-        if voters is not None:
-            best, self.voters = (self.blend, self.tail), None
-            without = self._fit_blend(labels[:, :-_VOTED], evidence[:, :-_VOTED, : -len(KINDS)], held.Y)
-            if without < quality - _WORTH:
-                (self.blend, self.tail), self.voters = best, voters
-
-    def _fit_blend(self, labels: Ids, evidence: Array, truth: sp.csr_matrix) -> float:
-        """Returns the mean of P@1, P@3 and P@5."""
-        hits, names = is_true(labels, truth), self.names
+        hits, names = is_true(labels, held.Y), self.names
         self.blend = Blend.fit_top(names, evidence, hits, labels >= 0, monotone=[n for n in names if n != "frequency"])
         quality = {}
         given = self.settings.tail
         for self.tail in TAILS if given is None else (given,):
-            quality[self.tail] = mean_precision(self._judged(labels, evidence, max(CUTS)), truth)
+            quality[self.tail] = mean_precision(self._judged(labels, evidence, max(CUTS)), held.Y)
         self.tail = max(tail for tail, found in quality.items() if found >= max(quality.values()) - _COST)
-        return max(quality.values())
 
     # -- judging
 
@@ -135,21 +124,19 @@ class Opinions:
         rows, n_labels = self.words.damped(X), len(self.rarity)
         hidden = [network.encode(X) for network in self.networks]
         labels = self.networks[0].best(hidden[0], width).labels
-        if self.settings.votes:
+        if self.voters is not None:
             by_words = self.words.vote(rows, 2 * _VOTED, near)
             labels = self._united(labels, by_words[0][:, :_VOTED])
-        if self.voters is not None:
             by_codes = self.voters.vote(self._codes(hidden), 2 * _VOTED)
             labels = self._united(labels, by_codes[0][:, :_VOTED])
         columns = self._scores(hidden, labels)
-        if self.settings.votes:
+        if self.voters is not None:
             votes = votes_of(labels, *by_words, n_labels)
             columns += [*np.moveaxis(np.log(votes + np.float32(_FAINTER)), 2, 0), *np.moveaxis(votes, 2, 0)]
+            columns += list(np.moveaxis(np.log(votes_of(labels, *by_codes, n_labels) + _FAINT), 2, 0))
         if self.settings.sparse:
             margin = self.words.margins(rows, labels)
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
-        if self.voters is not None:
-            columns += list(np.moveaxis(np.log(votes_of(labels, *by_codes, n_labels) + _FAINT), 2, 0))
         return labels, np.stack(columns, axis=2).astype(np.float32)
 
     def _scores(self, hidden: Sequence[npt.NDArray[np.float32]], labels: Ids) -> list[Array]:
@@ -176,8 +163,7 @@ class Opinions:
         arrays = {"counts": self.counts.astype(np.int32), **under("words", self.words.state())}
         if self.voters is not None:
             arrays |= under("voters", self.voters.state())
-        facts = {"tail": self.tail, "points": self.n_points, "by codes": self.voters is not None}
-        return State(arrays, {**self.blend.facts(), **facts})
+        return State(arrays, {**self.blend.facts(), "tail": self.tail, "points": self.n_points})
 
     @classmethod
     def restored(
@@ -185,7 +171,7 @@ class Opinions:
     ) -> Opinions:
         known = Words.restored(settings, State(state.part("words")), n_features, n_labels)
         found = cls(settings, networks, known)
-        if state.facts.get("by codes") is True:
+        if settings.votes:
             dim = sum(network.dim for network in networks)
             found.voters = Voters.restored(
                 state.part("voters"), n_labels, dim, neighbors=settings.neighbors, precision=settings.precision
