@@ -54,8 +54,8 @@ from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
-_STEPS, _FEW = 400, 10
-"""Steps that training takes at least; points below which none is held out."""
+_STEPS, _FEW, _MANY = 400, 10, 20_000
+"""Steps that training takes at least; points below which none is held out, and from which on batches are larger."""
 _CHANCE = 0.005
 """By so much the mean of P@1, 3 and 5 on a thousand points differs by luck."""
 _SPARE = 0.0005
@@ -216,13 +216,13 @@ class Mnn(Method):
         batches = Batches(
             train.X,
             train.Y,
-            size=c.batch or (256 if len(matched) < 10_000 else 512),
+            size=c.batch or (256 if len(matched) < _MANY else 512),
             seed=run.seed,
             keep=self.setting_["keep"],
             rows=matched,
             extend=lambda batch, rng: self._extend(batch, rng, prints),
         )
-        epochs = c.epochs or max(10, min(25, math.ceil(_STEPS / max(1, len(batches)))))
+        epochs = c.epochs or max(12, min(25, math.ceil(_STEPS / max(1, len(batches)))))
         plan = Plan(epochs=epochs, lr=c.lr, schedule="linear")
         Trainer(run, batches, self._objective, plan, tables=tables, name=name).fit()
         return Encoders(tables["features"].numpy(), tables["labels"].numpy(), c.dim)

@@ -23,7 +23,7 @@ class MnnConfig(declared.Config):
     """The paper gives no values for any of these; the defaults are from docs/methods/mnn.md's tables."""
 
     dim: int = param(150, "numbers in a code, of each encoder", low=1)
-    encoders: int = param(3, "pairs of encoders side by side; the paper has one", low=1, high=16)
+    encoders: int = param(4, "pairs of encoders side by side; the paper has one", low=1, high=16)
     loss: str = param("infonce", "the paper's is contrastive", choices=("infonce", "contrastive"))
     temperature: float | None = param(None, "of InfoNCE; none: 0.05 or 0.15, by held-out points", low=1e-3)
     negatives: int | None = param(
@@ -34,8 +34,8 @@ class MnnConfig(declared.Config):
     keep: float | None = param(
         None, "share of a row's features that dropout keeps; none: 0.6, or 0.8 with h 25", symbol="p", low=0.01, high=1
     )
-    epochs: int | None = param(None, "passes over train; none: 10, or what makes 400 steps, to 25", low=1)
-    batch: int | None = param(None, "rows a step; none: 256, from 10,000 rows on 512", low=1)
+    epochs: int | None = param(None, "passes over train; none: 12, or what makes 400 steps, to 25", low=1)
+    batch: int | None = param(None, "rows a step; none: 256, from 20,000 rows on 512", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
     ranking: str = param("blend", "whose votes count", choices=("blend", *SOURCES))
     n_neighbors: int | None = param(None, "voters of a source; none: by held-out points", low=1)
