@@ -77,7 +77,7 @@ class Mnn(Method):
     Config = MnnConfig
     config: MnnConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"loss": "contrastive"},
+        "paper": {"loss": "contrastive", "dim": 300},
         "bibtex": {"temperature": 0.15},
         "delicious": {"temperature": 0.05},
         "eurlex": {"temperature": 0.05, "encoders": 2},
