@@ -110,5 +110,27 @@ def test_the_first_error_halts_the_others() -> None:
     assert halted.is_set()
 
 
+def test_works_inside_works_may_have_more_threads_and_are_halted_with_them() -> None:
+    begun, halted = threading.Barrier(2, timeout=30), threading.Event()
+
+    def long() -> None:
+        begun.wait()  # both are at work: there were two threads for them
+        try:
+            for _ in range(3000):
+                time.sleep(0.01)
+                check_halted()
+        except Halted:
+            halted.set()
+            raise
+
+    def wrong() -> None:
+        time.sleep(0.05)
+        raise ValueError("no")
+
+    with use_threads(2), pytest.raises(ValueError, match="no"):
+        at_once(lambda: at_once(long, long, threads=2), wrong)
+    assert halted.is_set()
+
+
 def test_alone_nothing_halts() -> None:
     check_halted()

@@ -100,37 +100,51 @@ class Halted(BaseException):
     """Work that goes on beside other work is to end, because the other failed or the user pressed Ctrl-C."""
 
 
-_halt = threading.local()
+class _Halt:
+    """Set, or set for the work around it."""
+
+    def __init__(self, around: _Halt | None) -> None:
+        self._around, self._set = around, False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set or (self._around is not None and self._around.is_set())
+
+
+_at_work = threading.local()
 
 
 def check_halted() -> None:
     """To be called now and then by long work; raises `Halted` where `at_once` no longer wants it."""
-    event: threading.Event | None = getattr(_halt, "event", None)
-    if event is not None and event.is_set():
+    halt: _Halt | None = getattr(_at_work, "halt", None)
+    if halt is not None and halt.is_set():
         raise Halted
 
 
-def at_once(*works: Callable[[], T]) -> list[T]:
+def at_once(*works: Callable[[], T], threads: int | None = None) -> list[T]:
     """What each of them returns, in order. They run side by side, one thread each, as many as there are threads.
 
     For work in long steps that gains little from a second thread, e.g. training on small batches. The first error
-    ends the others, too, at their next `check_halted`.
+    ends the others, too, at their next `check_halted`; each is asked before it begins. threads: where works inside
+    others are to have more than the one thread that is theirs.
     """
-    threads = min(get_threads(), len(works))
+    threads = min(threads or get_threads(), len(works))
     if threads <= 1:
-        return [work() for work in works]
-    halt = threading.Event()
-
-    def guarded(work: Callable[[], T]) -> T:
-        _halt.event = halt
-        check_halted()
-        return work()
-
+        return [_halting(work, getattr(_at_work, "halt", None)) for work in works]
+    halt = _Halt(getattr(_at_work, "halt", None))
     with use_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
-        results = [pool.submit(guarded, work) for work in works]
+        results = [pool.submit(_halting, work, halt) for work in works]
         try:
             wait(results, return_when=FIRST_EXCEPTION)
             failed = [done for done in results if done.done() and done.exception() is not None]
             return [done.result() for done in failed + results][len(failed) :]
         finally:
             halt.set()
+
+
+def _halting(work: Callable[[], T], halt: _Halt | None) -> T:
+    _at_work.halt = halt
+    check_halted()
+    return work()

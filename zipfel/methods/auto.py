@@ -2,13 +2,16 @@
 
     x: feature values to the power `damping`, rows of unit length                        `ranker.damped`
     N(x): the m training points with the largest cosine with x                           `ranker.words`
-    f(x), g(y): codes of a document and of a label set in one cosine space               `ranker.matcher`
-    M(x): the m training points with the largest (cos(f(x), f(x_i)) + cos(f(x), g(y_i))) / 2     `ranker.memory`
+    f(x): code of a document; where labels are few, a small network's, which also has log-odds z(l) of every label
+          `ranker.network`; else a matcher's, in one cosine space with label sets g(y) and labels     `ranker.matcher`
+    M(x): the m training points with the largest cos(f(x), f(x_i)), or with the largest mean of it and of
+          cos(f(x), g(y_i)) where there is a g                                           `ranker.memory`
     v_s(l) = sum_{i in N(x) or M(x)} w_si y_il: votes, each kind s of them with its own weights
     C(x): the labels with most votes, the shortlist
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), cos(f(x), l), log N_l] + t log(1/p_l)      `ranker.blend`
+    o(l): what the encoder thinks of l, z-(l) and z+(l) or cos(f(x), l)
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), log N_l] + t log(1/p_l)      `ranker.blend`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
 see everything. docs/methods/auto.md has what each part adds.
@@ -18,16 +21,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel import config as declared
-from zipfel.config import param, part
 from zipfel.data.splitting import held_out_runs
+from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_parts import Fitting, Found, join_votes
 from zipfel.methods.auto_update import joined_labels, new_labels, with_classifiers
@@ -37,12 +38,12 @@ from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity, evaluate
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
-from zipfel.ranker import RankerConfig, SparseRanker, damped, memory, words
+from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
-from zipfel.ranker.matcher import Encoder, MatcherConfig
+from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.network import NetworkConfig, NetworkEncoder
+from zipfel.ranker.network import NetworkEncoder
 from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -58,32 +59,6 @@ _FEW = 20
 """Points below which none is held out."""
 
 
-@dataclass(frozen=True)
-class AutoConfig(declared.Config):
-    neighbors: int = param(100, "training points that vote, of each kind", symbol="m", low=1)
-    strangers: int = param(10, "random labels of a document that classifiers learn from besides", low=0)
-    damping: float | None = param(
-        None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
-    )
-    shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
-    candidates: int = param(100, "labels of a document that are scored", low=1)
-    votes: bool = param(True, "votes count in the score, not only for the shortlist")
-    codes: bool = param(
-        True, "an encoder is trained; neighbours by its codes vote too, and what it thinks of a label counts"
-    )
-    classifiers: bool = param(True, "sparse classifiers score the shortlist")
-    prior: bool = param(True, "the label's frequency counts")
-    tail: float | None = param(
-        None, "t, bonus of rare labels; none: the most that costs 0.05 points of precision", symbol="t", low=0
-    )
-    valid_share: float = param(
-        0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
-    )
-    matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
-    network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
-    ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config
-
-
 class Auto(Method):
     """The most accurate composition of parts; see the module."""
 
@@ -91,7 +66,7 @@ class Auto(Method):
     title: ClassVar[str] = "neighbours' votes and sparse classifiers, joined by a blend learnt on held-out points"
     Config = AutoConfig
     config: AutoConfig
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {"codes": False}}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
 
     # -- training
 
@@ -148,13 +123,18 @@ class Auto(Method):
 
         def classifiers() -> None:
             with run.timed("classifiers"):
-                fitting.train_classifiers(self.ranker_, seen, c.shortlist, c.strangers)
+                fitting.train_classifiers(self.ranker_, seen, c.shortlist, self._n_strangers(points.Y))
 
         at_once(*[encoder] * c.codes, *[classifiers] * c.classifiers)
         if c.codes:
             with run.timed("memory"):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
                 self._remember(self.encoder_, codes, points.Y, labelled, run.seed, exact=not seen.all())
+
+    def _n_strangers(self, Y: sp.csr_matrix) -> int:
+        """As configured, or what gives a label about a hundred: where labels are many, few documents shortlist one."""
+        n_seen, n_points = len(np.unique(Y.indices)), max(1, Y.shape[0])
+        return int(np.clip(100 * n_seen / n_points, 10, 50)) if self.config.strangers is None else self.config.strangers
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.priors_ = label_priors(Y)
@@ -246,7 +226,11 @@ class Auto(Method):
         self._count(self.Y_)
         new = new_labels(self.Y_, n_before)
         if c.classifiers:
-            learnt_from: dict[str, Any] = {"cost": self.setting_.cost, "near": c.neighbors, "strangers": c.strangers}
+            learnt_from: dict[str, Any] = {
+                "cost": self.setting_.cost,
+                "near": c.neighbors,
+                "strangers": self._n_strangers(self.Y_),
+            }
             self.ranker_ = with_classifiers(self.ranker_, self.words_, self.Y_, new, **learnt_from)
         if c.codes:
             more = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from zipfel.errors import ModelFileError
 from zipfel.ranker._scorer import score_pairs
 from zipfel.ranker._solver import solve_labels
 from zipfel.ranker.problems import Problems
-from zipfel.threads import get_threads, over_blocks
+from zipfel.threads import at_once, get_threads, over_blocks
 
 Array = npt.NDArray[Any]
 
@@ -73,8 +73,7 @@ class SparseRanker:
             return found
 
         runs = problems.runs(_RUNS_A_THREAD * threads)
-        with ThreadPoolExecutor(threads) as pool:
-            solved = list(pool.map(solve, runs))
+        solved = at_once(*(partial(solve, run) for run in runs), threads=threads)
         counts, features, weights, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)

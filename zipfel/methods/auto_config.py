@@ -1,0 +1,43 @@
+"""auto's parameters, and its presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zipfel import config as declared
+from zipfel.config import param, part
+from zipfel.ranker import RankerConfig
+from zipfel.ranker.matcher import MatcherConfig
+from zipfel.ranker.network import NetworkConfig
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False}}
+
+
+@dataclass(frozen=True)
+class AutoConfig(declared.Config):
+    neighbors: int = param(100, "training points that vote, of each kind", symbol="m", low=1)
+    strangers: int | None = param(
+        None, "random labels of a document that classifiers learn from besides; none: 10 to 50, see docs", low=0
+    )
+    damping: float | None = param(
+        None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
+    )
+    shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
+    candidates: int = param(100, "labels of a document that are scored", low=1)
+    votes: bool = param(True, "votes count in the score, not only for the shortlist")
+    codes: bool = param(
+        True, "an encoder is trained; neighbours by its codes vote too, and what it thinks of a label counts"
+    )
+    classifiers: bool = param(True, "sparse classifiers score the shortlist")
+    prior: bool = param(True, "the label's frequency counts")
+    tail: float | None = param(
+        None, "t, bonus of rare labels; none: the most that costs 0.05 points of precision", symbol="t", low=0
+    )
+    valid_share: float = param(
+        0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
+    )
+    matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
+    network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
+    ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config
