@@ -29,12 +29,16 @@ class SparseIndex:
 
 
 def unit_csr(X: sp.csr_matrix) -> sp.csr_matrix:
-    """Rows scaled to length one; an empty row stays empty. Duplicate entries are summed first."""
-    X = sp.csr_matrix(X, dtype=np.float32)
+    """Rows scaled to length one; an empty row stays empty. Duplicate entries are summed first. What is of unit length
+    already is returned as it is."""
+    if not isinstance(X, sp.csr_matrix) or X.dtype != np.float32:
+        X = sp.csr_matrix(X, dtype=np.float32)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     lengths = np.sqrt(np.bincount(rows, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[0]))
     lengths[(lengths == 0) | (np.abs(lengths - 1) < 1e-6)] = 1.0  # so that scaling twice is scaling once
+    if (lengths == 1).all():
+        return X
     return sp.csr_matrix(((X.data / lengths[rows]).astype(np.float32), X.indices, X.indptr), shape=X.shape)

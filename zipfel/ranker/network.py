@@ -43,7 +43,7 @@ _SMALL, _STEPS, _EPOCHS = 8000, 450, (3, 12)
 @dataclass(frozen=True)
 class NetworkConfig(Config):
     most_labels: int = param(3000, "labels up to which codes are a network's; above, a matcher's", low=0)
-    dim: int = param(512, "numbers in a code", low=2)
+    dim: int | None = param(None, "numbers in a code; none: 256, or 512 where points have ten labels or more", low=2)
     keep: float = param(0.7, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: what makes 450 steps, from 3 to 12", low=1)
     batch: int | None = param(None, "rows a step; none: 256, or 128 below 8,000 points", low=1)
@@ -55,9 +55,9 @@ class Network:
 
     def __init__(self, config: NetworkConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         self.config = config
-        counts = np.bincount(Y.indices, minlength=Y.shape[1])
-        tokens = token_table(X, config.dim, run.rng(21), kind="corpus")
-        classifiers = np.zeros((Y.shape[1], config.dim), dtype=np.float32)
+        counts, dim = np.bincount(Y.indices, minlength=Y.shape[1]), config.dim or _dim(Y)
+        tokens = token_table(X, dim, run.rng(21), kind="corpus")
+        classifiers = np.zeros((Y.shape[1], dim), dtype=np.float32)
         classifiers[:, -1] = np.log((counts + 0.5) / (X.shape[0] - counts + 0.5))
         self._tables = {"features": Table(tokens), "labels": Table(classifiers)}
         hidden = _hidden(X, tokens)
@@ -79,6 +79,10 @@ class Network:
         """X: points whose mean code is to be the origin of the space that neighbours are searched in."""
         features, labels = (rounded(self._tables[name].numpy(), "int8") for name in ("features", "labels"))
         return NetworkEncoder(features, labels, _hidden(X, features).mean(axis=0))
+
+
+def _dim(Y: sp.csr_matrix) -> int:
+    return 512 if Y.nnz >= 10 * Y.shape[0] else 256
 
 
 def _objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
