@@ -90,23 +90,24 @@ def test_side_by_side_each_has_one_thread() -> None:
         assert at_once(get_threads, get_threads) == [1, 1]
 
 
+def _sleep_until_halted(halted: threading.Event) -> None:
+    try:
+        for _ in range(3000):
+            time.sleep(0.01)
+            check_halted()
+    except Halted:
+        halted.set()
+        raise
+
+
 def test_the_first_error_halts_the_others() -> None:
     halted = threading.Event()
-
-    def long() -> None:
-        try:
-            for _ in range(3000):
-                time.sleep(0.01)
-                check_halted()
-        except Halted:
-            halted.set()
-            raise
 
     def wrong() -> None:
         raise ValueError("no")
 
     with use_threads(2), pytest.raises(ValueError, match="no"):
-        at_once(long, wrong)
+        at_once(lambda: _sleep_until_halted(halted), wrong)
     assert halted.is_set()
 
 
@@ -115,13 +116,7 @@ def test_works_inside_works_may_have_more_threads_and_are_halted_with_them() -> 
 
     def long() -> None:
         begun.wait()  # both are at work: there were two threads for them
-        try:
-            for _ in range(3000):
-                time.sleep(0.01)
-                check_halted()
-        except Halted:
-            halted.set()
-            raise
+        _sleep_until_halted(halted)
 
     def wrong() -> None:
         time.sleep(0.05)
