@@ -27,7 +27,7 @@ def sparse_topk(
     """(ids, scores), both (n, k): the largest non-zero entries of each row of left @ right, best first.
 
     Equal scores go to the lowest id; a row with fewer than k non-zero entries is padded with -1 and -inf. Columns of
-    `left` that are negative or have no row in `right` count nothing, so their widths need not agree.
+    `left` that have no row in `right` count nothing, so their widths need not agree.
     """
     n, n_columns = left.shape[0], right.shape[1]
     ids = np.full((n, k), PAD, dtype=np.int64)
@@ -54,11 +54,11 @@ def plain_topk(
     return ranking.labels, ranking.scores
 
 
-def _arrays(matrix: sp.csr_matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """One set of types, so that the kernel is compiled once."""
+def _arrays(matrix: sp.csr_matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+    """One set of types, so that the kernel is compiled once; unsigned, since a signed index may count from the end."""
     return (
         matrix.indptr.astype(np.int64, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
+        matrix.indices.astype(np.int32, copy=False).view(np.uint32),
         matrix.data.astype(np.float32, copy=False),
     )
 
@@ -69,14 +69,13 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
     for row in range(start, stop):
         additions = 0
         for j in range(a_ptr[row], a_ptr[row + 1]):
-            inner = a_ids[j]
-            if 0 <= inner < n_inner:
-                additions += b_ptr[inner + 1] - b_ptr[inner]
+            if a_ids[j] < n_inner:
+                additions += b_ptr[a_ids[j] + 1] - b_ptr[a_ids[j]]
         scan = additions * _SCAN >= n_columns
         n_touched = 0
         for j in range(a_ptr[row], a_ptr[row + 1]):
             inner, value = a_ids[j], a_values[j]
-            if inner < 0 or inner >= n_inner or value == 0.0:
+            if inner >= n_inner or value == 0.0:
                 continue
             if scan:
                 for t in range(b_ptr[inner], b_ptr[inner + 1]):
@@ -88,22 +87,37 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                         touched[n_touched] = column
                         n_touched += 1
                     sums[column] += value * b_values[t]
-        size = 0
+        size, bar = 0, np.float32(-np.inf)
         best, best_scores = ids[row], scores[row]
-        for i in range(n_columns if scan else n_touched):
-            column = i if scan else touched[i]
-            score = sums[column]
-            if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
+        if scan:
+            for column in range(n_columns):
+                score = sums[column]
+                if score > bar and score != 0.0:  # columns rise, so that an equal score stays out
+                    size = _offer(best, best_scores, size, k, column, score)
+                    if size == k:
+                        bar = best_scores[0]
+            sums[:] = 0.0
+        else:
+            for i in range(n_touched):
+                column, score = touched[i], sums[touched[i]]
                 sums[column] = 0.0
-                if size < k:
-                    _push(best, best_scores, size, column, score)
-                    size += 1
-                elif score > best_scores[0] or (score == best_scores[0] and column < best[0]):
-                    _sink(best, best_scores, size, column, score)
+                if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
+                    size = _offer(best, best_scores, size, k, column, score)
         for last in range(size - 1, 0, -1):  # heap sort: the worst goes to the end
             column, score = best[last], best_scores[last]
             best[last], best_scores[last] = best[0], best_scores[0]
             _sink(best, best_scores, last, column, score)
+
+
+@njit(cache=True, nogil=True)
+def _offer(best, best_scores, size, k, column, score):  # type: ignore[no-untyped-def]
+    """Takes the column in where there is room or a worse one; returns how many there are."""
+    if size < k:
+        _push(best, best_scores, size, column, score)
+        return size + 1
+    if _worse(best_scores[0], best[0], score, column):
+        _sink(best, best_scores, size, column, score)
+    return size
 
 
 @njit(cache=True, nogil=True, inline="always")
