@@ -78,7 +78,9 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     path = Path(folder)
     if not path.is_dir():
         raise ModelFileError(
-            f"{path} is not a model folder: there is no such folder (`zipfel fit --out {path}` makes one)"
+            f"{path} is a file, not a model folder"
+            if path.exists()
+            else f"{path} is not a model folder: there is no such folder (`zipfel fit --out {path}` makes one)"
         )
     if not (path / CONFIG).is_file():
         raise ModelFileError(f"{path} is not a zipfel model: it has no {CONFIG}")

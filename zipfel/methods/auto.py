@@ -129,7 +129,7 @@ class Auto(Method):
         if c.codes:
             with run.timed("memory"):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
-                self._remember(self.encoder_, codes, points.Y, labelled, run.seed, exact=not seen.all())
+                self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
 
     def _n_strangers(self, Y: sp.csr_matrix) -> int:
         """As configured, or what gives a label about a hundred: where labels are many, few documents shortlist one."""
@@ -143,9 +143,9 @@ class Auto(Method):
         self._rarity = np.log(Propensity().inverse(counts, Y.shape[0])).astype(np.float32)
 
     def _remember(
-        self, encoder: AnyEncoder, codes: Array, Y: sp.csr_matrix, voters: Array, seed: int, *, exact: bool = False
+        self, encoder: AnyEncoder, codes: Array, Y: sp.csr_matrix, voters: Array, *, exact: bool = False
     ) -> None:
-        self.encoder_, self.memory_ = encoder, memory.Memory(encoder, codes, Y, voters, seed=seed, exact=exact)
+        self.encoder_, self.memory_ = encoder, memory.Memory(encoder, codes, Y, voters, exact=exact)
 
     # -- the blend
 
@@ -237,7 +237,7 @@ class Auto(Method):
         if c.codes:
             more = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
             codes = np.vstack([self.memory_.points, more])
-            self._remember(self.encoder_.extended(codes, self.Y_, new), codes, self.Y_, np.diff(self.Y_.indptr) > 0, 0)
+            self._remember(self.encoder_.extended(codes, self.Y_, new), codes, self.Y_, np.diff(self.Y_.indptr) > 0)
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
@@ -287,4 +287,4 @@ class Auto(Method):
         encoder: AnyEncoder = Encoder(features, labels)
         if "mean" in state.arrays:
             encoder = NetworkEncoder(features, labels, state.array("mean", shape=(width,)).astype(np.float32))
-        self._remember(encoder, codes, self.Y_, np.diff(self.Y_.indptr) > 0, 0)
+        self._remember(encoder, codes, self.Y_, np.diff(self.Y_.indptr) > 0)

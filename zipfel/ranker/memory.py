@@ -34,17 +34,17 @@ class Memory:
         Y: sp.csr_matrix,
         voters: Array,
         *,
-        seed: int = 0,
         exact: bool = False,
     ) -> None:
         """points: (n, dim) codes of the training points as they are searched, rounded to a byte a number.
-        voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
+        voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for.
+        The index is built from the same seed always, so that a loaded model builds the one that it had."""
         self.points, self.sets = points, encoder.sets(Y)
         kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
         mean = points if self.sets is None else (points + self.sets) * np.float32(0.5)
         self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
         self.index: Index = build_index(
-            mean[self.voters], self.voters, metric="inner", kind=kind, k=50, recall=0.9, seed=seed
+            mean[self.voters], self.voters, metric="inner", kind=kind, k=50, recall=0.9, seed=0
         )
 
     def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
