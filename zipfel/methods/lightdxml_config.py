@@ -15,6 +15,8 @@ from zipfel.ranker import RankerConfig
 
 _FURTHER_BELOW = 200_000
 """Points up to which votes and sparse classifiers are asked by default."""
+_MANY = 10_000
+"""Labels from which on a small network does, beside votes and sparse classifiers."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,11 @@ def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
     batch = 128 if train.n_points < 8000 else 256 if few else 512
     votes, sparse = (further if given is None else given for given in (config.votes, config.sparse))
     alone = not (votes or sparse)  # the network has to know all by itself
-    steps = 800 if few else 450 if alone else 300
+    small = not alone and n_seen >= _MANY  # with so many labels the words know more than any network in that time
+    steps = 800 if few else 300 if small else 450
     epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), 3, 25))
     chosen = {
-        "dim": 512 if few else 192 if alone and n_seen < 200_000 else 128,
+        "dim": 512 if few else 128 if small or n_seen >= 200_000 else 192 if alone else 256,
         "batch": batch,
         "epochs": epochs,
         "networks": 3 if few and alone else 1,
