@@ -53,7 +53,7 @@ from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 
-NEIGHBOURS, SHARPNESS = (80, 320), (10.0, 20.0)
+NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
 _STEPS, _FEW, _MANY = 400, 10, 20_000
 """Steps that training takes at least; points below which none is held out, and from which on batches are larger."""
 _CHANCE = 0.005
