@@ -30,7 +30,7 @@ def batch_of(method: Mnn, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[Batch, di
     method.setting_ = {"temperature": 1.0, "negatives": method.config.negatives or 10}
     method._extend(batch, np.random.default_rng(0), fingerprints(Y))
     generator = torch.Generator().manual_seed(0)
-    width = method.config.encoders * method.config.dim
+    width = (method.config.encoders or 3) * method.config.dim
     tables = {"features": (X.shape[1], batch.X.ids), "labels": (Y.shape[1], batch.ids["labels"])}
     rows = {name: torch.randn(n, width, generator=generator)[ids] for name, (n, ids) in tables.items()}
     return batch, rows

@@ -54,8 +54,9 @@ from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
-_STEPS, _FEW, _MANY = 400, 10, 20_000
-"""Steps that training takes at least; points below which none is held out, and from which on batches are larger."""
+_STEPS, _FEW, _SMALL, _MANY = 400, 10, 10_000, 20_000
+"""Steps that training takes at least; points below which none is held out, from which on there is a fourth encoder, and
+from which on batches are larger."""
 _CHANCE = 0.005
 """By so much the mean of P@1, 3 and 5 on a thousand points differs by luck."""
 _SPARE = 0.0005
@@ -203,10 +204,14 @@ class Mnn(Method):
 
     def _bytes(self, train: Points) -> int:
         """What one training keeps in its tables: weights and Adam's two moments."""
-        return 12 * (train.n_features + train.n_labels) * self.config.encoders * self.config.dim
+        return 12 * (train.n_features + train.n_labels) * self._width(train)
+
+    def _width(self, train: Points) -> int:
+        """Numbers in all encoders' codes together."""
+        return (self.config.encoders or (3 if train.n_points < _SMALL else 4)) * self.config.dim
 
     def _train(self, train: Points, run: Run, name: str = "mnn") -> Encoders:
-        c, width = self.config, self.config.encoders * self.config.dim
+        c, width = self.config, self._width(train)
         tables = {
             "features": Table.normal(train.n_features, width, c.dim**-0.5, run.rng(11)),
             "labels": Table.normal(train.n_labels, width, c.dim**-0.5, run.rng(12)),
@@ -276,7 +281,9 @@ class Mnn(Method):
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         if not self.blend_.rules.keys() <= indexes.keys():
             raise ModelFileError("the model lacks an index that its blend asks")
-        width = self.config.encoders * self.config.dim
+        width = state.array("features", ndim=2).shape[1]
+        if width == 0 or width % self.config.dim or self.config.encoders not in (None, width // self.config.dim):
+            raise ModelFileError(f"codes of {width} numbers in the model do not go with its dim and encoders")
         features = unpack_table("features", state.arrays, n_features, width)
         labels = unpack_table("label_vectors", state.arrays, n_labels, width)
         self.encoders_ = Encoders(features, labels, self.config.dim)

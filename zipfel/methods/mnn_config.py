@@ -23,7 +23,9 @@ class MnnConfig(declared.Config):
     """The paper gives no values for any of these; the defaults are from docs/methods/mnn.md's tables."""
 
     dim: int = param(150, "numbers in a code, of each encoder", low=1)
-    encoders: int = param(3, "pairs of encoders side by side; the paper has one", low=1, high=16)
+    encoders: int | None = param(
+        None, "pairs of encoders side by side, the paper has one; none: 3, from 10,000 rows on 4", low=1, high=16
+    )
     loss: str = param("infonce", "the paper's is contrastive", choices=("infonce", "contrastive"))
     temperature: float | None = param(None, "of InfoNCE; none: 0.05 or 0.15, by held-out points", low=1e-3)
     negatives: int | None = param(
