@@ -10,7 +10,7 @@ vectors know what labels go together; the words know which label it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -63,6 +63,10 @@ def _asked(config: GlasConfig) -> LightDXMLConfig:
     return LightDXMLConfig(votes=c.votes, sparse=c.sparse, neighbors=c.neighbors, ranker=c.ranker)
 
 
+def _counts(points: Points) -> Array:
+    return np.bincount(points.Y.indices, minlength=points.n_labels)
+
+
 @dataclass
 class Opinions:
     """The words' side, and the weights by which it and GLaS's own scores are joined."""
@@ -90,9 +94,9 @@ class Opinions:
     def learn(cls, config: GlasConfig, scorer: Scorer, train: Points, held: Points, learnt: Learnt) -> Opinions | None:
         """Blend and bonus by parts that know `train` alone; the words' side then knows all points. None where no
         held-out point has a label to learn from."""
-        everything = train.joined(held)
-        counts = np.bincount(everything.Y.indices, minlength=everything.n_labels)
-        found = cls(config, learnt.first, counts, everything.n_points)
+        found = cls(
+            config, learnt.first, _counts(train), train.n_points
+        )  # those of all would tell of the held-out ones
         (ids, cosines), n = learnt.near, held.n_points
         parts = [
             found._evidence(scorer, held.X[a:b], config.candidates, (ids[a:b], cosines[a:b])) for a, b in _blocks(n)
@@ -101,8 +105,8 @@ class Opinions:
         if not is_true(labels, held.Y).any():
             return None
         found._fit_blend(labels, evidence, held.Y)
-        found.words = learnt.final
-        return found
+        everything = train.joined(held)
+        return replace(found, words=learnt.final, counts=_counts(everything), n_points=everything.n_points)
 
     def _fit_blend(self, labels: Ids, evidence: Codes, truth: sp.csr_matrix) -> None:
         names = self.names
