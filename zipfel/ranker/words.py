@@ -17,15 +17,16 @@ Array = npt.NDArray[Any]
 POWERS = (1, 3, 8)
 """Votes count by the cosine to these powers: the crowd, the near ones, the nearest."""
 VOTES = ("words: crowd", "words: near", "words: nearest")
-ADDITIONS, FEWEST_ADDITIONS, ALL_ADDITIONS = 500, 10_000, 5_000_000_000
-"""A search may take this many additions a word of the document on average, fewer where there are many documents, and at
-least so many a document; the most frequent words are passed over for it."""
+A_WORD, A_DOCUMENT = 500, 30_000
+"""Additions that a search may take a word of the document, or a document if that is more, on average."""
+ALL_ADDITIONS, FEWEST_ADDITIONS = 5_000_000_000, 10_000
+"""Those of all documents together, where that leaves this many for each. The most frequent words are passed over."""
 
 
 class WordMemory:
     """Rows of train, searched by cosine through inverted lists.
 
-    The lists of the most frequent features are left out where they would cost too much (see ADDITIONS): they tell
+    The lists of the most frequent features are left out where they would cost too much (see A_WORD): they tell
     little. Values are kept in a byte, the largest of each row being 255.
     """
 
@@ -103,7 +104,8 @@ class WordMemory:
 
 def _allowed(n_points: int, n_words: int) -> float:
     """Additions for searching all of n points, which have so many words together."""
-    return max(min(ADDITIONS * n_words, ALL_ADDITIONS), FEWEST_ADDITIONS * n_points)
+    wanted = max(A_WORD * n_words, A_DOCUMENT * n_points)
+    return min(wanted, max(ALL_ADDITIONS, FEWEST_ADDITIONS * n_points))
 
 
 def vote_weights(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
