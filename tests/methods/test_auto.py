@@ -27,9 +27,27 @@ def _fitted(**params: Any) -> Auto:
 @pytest.mark.parametrize("without", ["votes", "codes", "classifiers", "prior"])
 def test_every_part_can_be_switched_off(without: str) -> None:
     method = _fitted(**{without: False})
-    gone = {"votes": "words: crowd", "codes": "codes: sets", "classifiers": "trust", "prior": "frequency"}[without]
+    gone = {"votes": "words: crowd", "codes": "codes: crowd", "classifiers": "trust", "prior": "frequency"}[without]
+    assert gone in _fitted().blend_.names
     assert gone not in method.blend_.names
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
+
+
+def test_many_labels_have_a_matcher_instead_of_a_network() -> None:
+    method = _fitted(**{"network.most_labels": 0, "matcher.dim": 32, "matcher.epochs": 6, "matcher.batch": 16})
+    assert "likeness" in method.blend_.names
+    assert "network: trust" not in method.blend_.names
+    again, test = make_method("auto", method.config.to_dict()), known().test
+    again.restore(round_trip(method.state()), test.n_features, test.n_labels)
+    np.testing.assert_array_equal(again.predict(test.X, 3).labels, method.predict(test.X, 3).labels)
+    assert evaluate(method.predict(test.X, 1), test.Y, ks=(1,))["P@1"] > 0.7
+
+
+def test_as_many_labels_as_asked_for_are_candidates() -> None:
+    few, many = (_fitted(candidates=2).predict(known().test.X, k).labels for k in (2, known().train.n_labels + 5))
+    assert many.shape[1] == known().train.n_labels + 5
+    assert ((many >= 0).sum(axis=1) > 2).any()
+    assert (few >= 0).sum(axis=1).max() == 2
 
 
 def test_tail_favours_rare_labels() -> None:

@@ -157,15 +157,16 @@ class Auto(Method):
         evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
         return evidence + list(self.encoder_.OPINIONS if c.codes else ()) + ["frequency"] * c.prior
 
-    def _evidence(self, X: sp.csr_matrix, near: Found | None = None) -> tuple[Array, Array]:
-        """(n, c) candidates, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where known."""
+    def _evidence(self, X: sp.csr_matrix, near: Found | None = None, k: int = 0) -> tuple[Array, Array]:
+        """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where
+        known."""
         c = self.config
         ids, cosines = near if near is not None else self.words_.search(X, c.neighbors)
         weights = words.vote_weights(cosines)
         if c.codes:
             codes = self.encoder_.encode(X)
             ids, weights = join_votes((ids, weights), self._near_by_codes(codes))
-        labels, votes = cast_votes(ids, weights, self.Y_, c.candidates)
+        labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
         columns = []
         if c.classifiers:
             margin = np.where(labels < 0, -1, self.ranker_.score(X, labels))
@@ -213,7 +214,7 @@ class Auto(Method):
         return fill_blank(Ranking.concatenate(parts), self.priors_)
 
     def _rank(self, X: sp.csr_matrix, k: int) -> Ranking:
-        labels, evidence = self._evidence(X)
+        labels, evidence = self._evidence(X, k=k)
         scores = self.blend_(evidence) + np.float32(self.tail_) * self._rarity[labels]
         blank = np.diff(X.indptr) == 0
         return Ranking.from_dense(np.where((labels < 0) | blank[:, None], -np.inf, scores), k, labels)

@@ -8,7 +8,7 @@ from typing import Any
 
 from zipfel import config as declared
 from zipfel.config import param, part
-from zipfel.methods.lightdxml_config import SparseConfig
+from zipfel.methods.by_words import SparseConfig
 from zipfel.nn.quantize import PRECISIONS
 from zipfel.regularizers.affinity import AFFINITIES
 

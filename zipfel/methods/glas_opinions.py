@@ -1,7 +1,7 @@
 """Further opinions on GLaS's candidates, beyond the paper: near training points vote, sparse classifiers judge.
 
     C(x): the labels with the largest h(x)_y, and those with most votes
-    u(y), m(y): votes by words and margins of sparse classifiers, as LightDXML hears them     `lightdxml_words`
+    u(y), m(y): votes by words and margins of sparse classifiers, as LightDXML hears them            `by_words`
     score(y) = a . [h(x)_y, log N_y, log u(y), u(y), m-(y), m+(y)] + t log(1 / p_y)           `ranker.blend`
 
 The weights a and the bonus t of rare labels are learnt on held-out points that none of the parts has seen. Unit
@@ -21,9 +21,8 @@ from zipfel.errors import ModelFileError
 from zipfel.index.choice import CUTS, mean_precision
 from zipfel.methods.auto_parts import Found
 from zipfel.methods.base import Points, State, under
+from zipfel.methods.by_words import Learnt, Words, learn_words
 from zipfel.methods.glas_config import GlasConfig
-from zipfel.methods.lightdxml_config import LightDXMLConfig
-from zipfel.methods.lightdxml_words import Learnt, Words, learn_words
 from zipfel.metrics import Propensity
 from zipfel.ranker import words
 from zipfel.ranker.blend import Blend, is_true
@@ -54,13 +53,7 @@ class Scorer(Protocol):
 
 
 def learn_words_of(config: GlasConfig, train: Points, held: Points, run: Run) -> Learnt:
-    return learn_words(_asked(config), train.joined(held), train.n_points, run)
-
-
-def _asked(config: GlasConfig) -> LightDXMLConfig:
-    """What the words' side is to do, in its own terms."""
-    c = config
-    return LightDXMLConfig(votes=c.votes, sparse=c.sparse, neighbors=c.neighbors, ranker=c.ranker)
+    return learn_words(config, train.joined(held), train.n_points, run)
 
 
 def _counts(points: Points) -> Array:
@@ -162,7 +155,7 @@ class Opinions:
         counts = state.array("counts", shape=(n_labels,))
         if counts.dtype.kind != "i" or (counts < 0).any():
             raise ModelFileError("the label counts in the model are damaged")
-        known = Words.restored(_asked(config), State(state.part("words")), n_features, n_labels)
+        known = Words.restored(config, State(state.part("words")), n_features, n_labels)
         found = cls(config, known, counts, int(state.fact("points", low=1)), tail=state.fact("tail", low=0, high=100))
         found.blend = Blend.from_facts(state.facts, found.names)
         return found

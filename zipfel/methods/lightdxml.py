@@ -23,7 +23,7 @@ Where we deviate (effects in docs/methods/lightdxml.md):
 - Dropout on tokens and in the residual block; a classifier's last weight is its bias, at first the log-odds.
 - A third of the points gets a new shortlist in each cycle, by a coarse search.
 - Up to 200,000 points, step 6 also hears the votes of the nearest training points and sparse classifiers, joined by
-  learnt weights in place of beta (`lightdxml_words`, `lightdxml_opinions`). `votes=false sparse=false` is the paper's
+  learnt weights in place of beta (`by_words`, `lightdxml_opinions`). `votes=false sparse=false` is the paper's
   fusion.
 """
 
@@ -39,10 +39,10 @@ from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index.shortlist import Ids, Scored, fused, ranked
 from zipfel.methods.base import Method, Points, State
+from zipfel.methods.by_words import learn_words
 from zipfel.methods.lightdxml_config import PRESETS, LightDXMLConfig, sized
 from zipfel.methods.lightdxml_network import Network
 from zipfel.methods.lightdxml_opinions import Opinions
-from zipfel.methods.lightdxml_words import learn_words
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run

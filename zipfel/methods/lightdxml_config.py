@@ -10,21 +10,13 @@ import numpy as np
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.methods.base import Points
+from zipfel.methods.by_words import SparseConfig
 from zipfel.nn.quantize import PRECISIONS
-from zipfel.ranker import RankerConfig
 
 _FURTHER_BELOW = 200_000
 """Points up to which votes and sparse classifiers are asked by default."""
 _MANY = 10_000
 """Labels from which on a small network does, beside votes and sparse classifiers."""
-
-
-@dataclass(frozen=True)
-class SparseConfig(RankerConfig):
-    """Weights of half the usual number, and solved less exactly: the sparse classifiers are one opinion of several."""
-
-    tolerance: float = param(0.3, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
-    threshold: float = param(0.07, "weights up to this are dropped", low=0)
 
 
 @dataclass(frozen=True)

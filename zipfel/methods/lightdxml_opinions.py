@@ -1,7 +1,7 @@
 """Further opinions on LightDXML's candidates, beyond the paper: near training points vote, sparse classifiers judge.
 
     C(x): the labels with the largest w_j . x, and those with most votes
-    u(j), m(j): votes by words and margins of sparse classifiers                                   `lightdxml_words`
+    u(j), m(j): votes by words and margins of sparse classifiers                                   `by_words`
     v(j) = share of the nearest training points, by the cosine of their x_i, that have label j     `ranker.voters`
     score(j) = s(a . [w_j . x, cos(x, z_j), log N_j, log u(j), u(j), log v(j), m-(j), m+(j)] + t log(1 / p_j))
                                                                                                    `ranker.blend`
@@ -26,9 +26,9 @@ from zipfel.index.choice import CUTS, mean_precision
 from zipfel.index.shortlist import Ids
 from zipfel.methods.auto_parts import Found
 from zipfel.methods.base import Points, State, under
+from zipfel.methods.by_words import Learnt, Words
 from zipfel.methods.lightdxml_config import LightDXMLConfig
 from zipfel.methods.lightdxml_network import Network
-from zipfel.methods.lightdxml_words import Learnt, Words
 from zipfel.metrics import Propensity
 from zipfel.ranker import words
 from zipfel.ranker.blend import Blend, is_true

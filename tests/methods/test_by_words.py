@@ -10,8 +10,8 @@ import pytest
 from tests.contract import known
 from zipfel.errors import ModelFileError
 from zipfel.methods.base import State
+from zipfel.methods.by_words import Learnt, Words, learn_words
 from zipfel.methods.lightdxml import LightDXMLConfig, sized
-from zipfel.methods.lightdxml_words import Learnt, Words, learn_words
 from zipfel.run import Run
 
 

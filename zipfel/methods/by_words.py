@@ -1,4 +1,4 @@
-"""What the words themselves say, beside LightDXML's codes: near training points vote, sparse classifiers judge.
+"""What the words say beside a network (LightDXML's, GLaS's): near training points vote, sparse classifiers judge.
 
     t: the feature values to the power `ranker.damping`, rows of unit length                  `ranker.damped`
     N(t): the m training points with the largest cosine with t                                `ranker.words`
@@ -12,16 +12,16 @@ None of it needs the network, so both are learnt at once, one thread each.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.config import param
 from zipfel.methods.auto_parts import Fitting, Found
 from zipfel.methods.base import Points, State, under, unpack_csr
-from zipfel.methods.lightdxml_config import LightDXMLConfig
-from zipfel.ranker import SparseRanker, damped, words
+from zipfel.ranker import RankerConfig, SparseRanker, damped, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.run import Run
 
@@ -31,10 +31,34 @@ _SHORT, _STRANGERS = 50, 10
 
 
 @dataclass(frozen=True)
+class SparseConfig(RankerConfig):
+    """Weights of half the usual number, and solved less exactly: the sparse classifiers are one opinion of several."""
+
+    tolerance: float = param(0.3, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
+    threshold: float = param(0.07, "weights up to this are dropped", low=0)
+
+
+class Asked(Protocol):
+    """What a method's config says of it: whether neighbours vote and how many, whether classifiers judge and how."""
+
+    @property
+    def votes(self) -> bool | None: ...
+
+    @property
+    def sparse(self) -> bool | None: ...
+
+    @property
+    def neighbors(self) -> int: ...
+
+    @property
+    def ranker(self) -> SparseConfig: ...
+
+
+@dataclass(frozen=True)
 class Words:
     """Voters and sparse classifiers, either of which may be missing. Y: (n, n_labels), what the voters vote for."""
 
-    settings: LightDXMLConfig
+    settings: Asked
     Y: sp.csr_matrix
     memory: words.WordMemory | None = None
     ranker: SparseRanker | None = None
@@ -61,7 +85,7 @@ class Words:
         return arrays | (under("ranker", self.ranker.state()) if self.ranker is not None else {})
 
     @classmethod
-    def restored(cls, settings: LightDXMLConfig, state: State, n_features: int, n_labels: int) -> Words:
+    def restored(cls, settings: Asked, state: State, n_features: int, n_labels: int) -> Words:
         """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
         found = cls(settings, sp.csr_matrix((0, n_labels), dtype=np.float32))
         if settings.votes:
@@ -87,7 +111,7 @@ class Learnt:
     final: Words
 
 
-def learn_words(settings: LightDXMLConfig, points: Points, n_train: int, run: Run) -> Learnt:
+def learn_words(settings: Asked, points: Points, n_train: int, run: Run) -> Learnt:
     """From points of which the first n_train are train, the others held out."""
     everyone = np.ones(points.n_points, dtype=bool)
     seen = np.arange(points.n_points) < n_train
@@ -107,6 +131,6 @@ def learn_words(settings: LightDXMLConfig, points: Points, n_train: int, run: Ru
     return Learnt(first, (ids[n_train:], cosines[n_train:]), replace(first, ranker=rankers[1]))
 
 
-def _undamped(settings: LightDXMLConfig) -> Any:
+def _undamped(settings: Asked) -> Any:
     """The sparse classifiers' parameters: their rows come damped."""
     return settings.ranker.replace(damping=1.0)
