@@ -34,8 +34,6 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from zipfel import config as declared
-from zipfel.config import param
 from zipfel.errors import ModelFileError
 from zipfel.graph import LabelGraph, Targets, deepwalk, ppmi_svd, random_vectors
 from zipfel.index.base import unit_rows
@@ -45,6 +43,7 @@ from zipfel.index.clusters import Clusters
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.dxml_config import ACTIVATIONS, DxmlConfig
 from zipfel.nn.bag import bag, encode_bag
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
@@ -52,47 +51,13 @@ from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
+from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
-_BOTH = ("relu", "linear")
 _STEPS, _FEW, _BLOCK = 800, 10, 4096
 """Training steps that are taken at least; points below which none is held out; rows embedded at a time."""
 _PACKED = "int8"
 """How the points' codes are kept: a byte a number, in the file and for the search."""
-
-
-@dataclass(frozen=True)
-class DxmlConfig(declared.Config):
-    """Defaults named "paper" are of section 4.1; the others are from docs/methods/dxml.md's tables."""
-
-    dim: int = param(100, "numbers in a graph vector; the paper has 100, or 300 for large data", symbol="l", low=1)
-    own_dim: int = param(300, "numbers in a label's own random direction; the paper has none", low=0)
-    hidden: int = param(256, "width of the hidden layer; the paper has 256, or 512 for large data", symbol="W1", low=1)
-    networks: int | None = param(None, "networks; the paper has one; none: 5, or 80,000 points in all", low=1, high=16)
-    activation: str = param("auto", "the paper's is relu; auto: by held-out points", choices=("auto", *_BOTH))
-    loss: str = param("infonce", "the paper's is smooth_l1", choices=("infonce", "smooth_l1"))
-    temperature: float = param(0.1, "of InfoNCE", low=1e-3)
-    targets: str = param("centred", "centred: less their mean, of unit length", choices=("centred", "unit", "plain"))
-    vectors: str = param("deepwalk", "where label vectors come from", choices=("deepwalk", "ppmi", "random"))
-    edges: str = param("counts", "counts: points in common; the paper's are plain", choices=("counts", "plain"))
-    hierarchy: str = param("", "file of `parent child` label ids: the graph, instead of labels that occur together")
-    walks: int | None = param(None, "walks from each label; none: 10, or what makes 4 million steps", low=1)
-    walk_length: int = param(40, "steps of a walk", low=2)
-    window: int = param(2, "steps within which labels are in each other's context", low=1)
-    passes: int = param(1, "passes of skip-gram over the walks", low=1)
-    keep: float = param(0.6, "share of a row's features that input dropout keeps", low=0.01, high=1)
-    dropout: float = param(0.0, "dropout after the last layer, as in the paper", low=0, high=0.95)
-    epochs: int | None = param(None, "passes over train; none: what makes 800 steps, from 8 to 30", low=1)
-    batch: int = param(256, "rows a step", low=1)
-    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
-    clusters: int | None = param(None, "clusters of the embedded points; none: one for 2,000", symbol="m", low=1)
-    probes: int | None = param(None, "clusters to search; the paper has 1; none: by held-out points", low=1)
-    n_neighbors: int | None = param(None, "voters; none: by held-out points", symbol="k", low=1)
-    sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)
-    refit: bool = param(True, "train again on all points after the choices; else the choices' network stays")
-    valid_share: float | None = param(
-        None, "share of train to hold out; none: 1,000 points, 10 to 25 %", low=0.01, high=0.5
-    )
 
 
 class Network(nn.Module):
@@ -185,9 +150,7 @@ class Dxml(Method):
     @staticmethod
     def _extend(batch: Batch, targets: Targets) -> None:
         """Gives the batch its targets, and which of its rows have the same label set: those are no negatives."""
-        shared, sizes = (batch.Y @ batch.Y.T).toarray(), np.diff(batch.Y.indptr)
-        same = (shared == sizes[:, None]) & (shared == sizes)
-        batch.extra |= {"targets": torch.from_numpy(targets(batch.Y)), "same": torch.from_numpy(same)}
+        batch.extra |= {"targets": torch.from_numpy(targets(batch.Y)), "same": same_sets(batch.Y)}
 
     # -- training: choose on held-out points, then train on everything; networks side by side
 
@@ -227,7 +190,9 @@ class Dxml(Method):
             run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f}, {votes.rule}, {votes.probes} clusters")
             return quality, activation, votes, embedding
 
-        tried = at_once(*(partial(attempt, name) for name in (_BOTH if c.activation == "auto" else (c.activation,))))
+        tried = at_once(
+            *(partial(attempt, name) for name in (ACTIVATIONS if c.activation == "auto" else (c.activation,)))
+        )
         _, activation, self.votes_, embedding = max(tried, key=lambda found: found[0])
         self.embeddings_ = [embedding]
         return activation
