@@ -8,6 +8,7 @@ import torch
 from tests.contract import QUICK, known
 from zipfel.methods import Points, make_method
 from zipfel.methods.glas import Glas
+from zipfel.methods.glas_config import GlasConfig
 from zipfel.methods.glas_network import GlasNetwork
 from zipfel.metrics import evaluate
 from zipfel.run import Run
@@ -117,3 +118,10 @@ def test_points_without_labels_and_labels_without_points_do_not_disturb() -> Non
     method.fit(train.joined(Points(train.X[:20], empty)), known().valid, Run(seed=1))
     assert p_at_1(method) > 0.85
     assert 6 not in method.predict(known().test.X, 3).labels  # label 6 is never seen
+
+
+def test_epochs_beside_the_words_are_what_makes_two_hundred_steps() -> None:
+    config = GlasConfig()
+    assert [config.epochs_for(n) for n in (1, 50, 65, 1000)] == [6, 4, 3, 3]
+    assert config.replace(votes=False, sparse=False).epochs_for(1000) == 6
+    assert config.replace(epochs=9).epochs_for(1000) == 9

@@ -146,7 +146,8 @@ class Glas(Method):
             return self._p_at_1(valid)
 
         noise = 0.5 / math.sqrt(valid.n_points) if valid is not None and valid.n_points else 0.0  # P@1's error
-        plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=noise)
+        epochs = c.epochs_for(len(batches))
+        plan = Plan(epochs=epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=noise)
         with run.timed("training"):
             Trainer(
                 run,

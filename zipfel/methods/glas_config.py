@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.methods.by_words import SparseConfig
@@ -14,6 +16,7 @@ from zipfel.regularizers.affinity import AFFINITIES
 
 _ALONE = {"votes": False, "sparse": False}
 """Nothing beyond the paper is asked."""
+_EPOCHS, _STEPS = 6, 200
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "alone": {**_ALONE, "networks": 2},
     "paper": {"dim": 1024, "batch": 4096, "positives": "one", "loss": "margin", "start": "random", **_ALONE},
@@ -49,7 +52,9 @@ class GlasConfig(declared.Config):
     start: str = param("centroid", "first label vectors", choices=("centroid", "random"))
     length: float = param(20.0, "g at the start of training", symbol="g", low=0.01)
     rarity: float = param(0.1, "r of -r log(N_l / N), added to the score of label l", symbol="r", low=0, high=2)
-    epochs: int = param(6, "passes over train at most (Sec. 4)", low=1)
+    epochs: int | None = param(
+        None, "passes over train at most (Sec. 4); none: 6, or 3 to 6 for 200 steps where words are asked too", low=1
+    )
     batch: int = param(512, "rows a step (Table 1: 1024-4096)", symbol="B", low=1)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", symbol="eta", low=1e-6)
     patience: int | None = param(None, "epochs without a better validation P@1 before training stops", low=1)
@@ -65,3 +70,10 @@ class GlasConfig(declared.Config):
     )
     precision: str = param("int8", "how the vectors are kept", choices=PRECISIONS)
     ranker: SparseConfig = part(SparseConfig)  # noqa: RUF009 - a frozen config; of the sparse classifiers
+
+    def epochs_for(self, n_batches: int) -> int:
+        """What the words know, the network need not learn to the last."""
+        if self.epochs is not None:
+            return self.epochs
+        alone = not (self.votes or self.sparse)
+        return _EPOCHS if alone else int(np.clip(round(_STEPS / max(1, n_batches)), 3, _EPOCHS))

@@ -76,11 +76,11 @@ def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
     n_seen = len(np.unique(train.Y.indices))
     few = n_seen < 3000  # all are candidates of every batch
     further = config.beta is None and train.n_points <= _FURTHER_BELOW
-    batch = 128 if train.n_points < 8000 else 256 if few else 512
     votes, sparse = (further if given is None else given for given in (config.votes, config.sparse))
     alone = not (votes or sparse)  # the network has to know all by itself
     small = not alone and n_seen >= _MANY  # with so many labels the words know more than any network in that time
-    steps = 800 if few else 300 if small else 450
+    batch = 128 if train.n_points < 8000 else 256 if few or small else 512
+    steps = 800 if few else 400 if small else 450
     epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), 3, 25))
     chosen = {
         "dim": 512 if few else 128 if small or n_seen >= 200_000 else 192 if alone else 256,
