@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from tests.contract import N_FEATURES, OWN, QUICK, SEEN, assert_same, known
-from zipfel.errors import DataError, ParameterError
+from tests.contract import N_FEATURES, N_LABELS, OWN, QUICK, SEEN, assert_same, known
+from zipfel.errors import DataError, ModelFileError, ParameterError
 from zipfel.methods import Points, make_method
 from zipfel.metrics import evaluate
 from zipfel.run import Run
@@ -49,6 +49,22 @@ def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes(plain):
     np.testing.assert_allclose(parts[0.25], 0.25 * parts[1.0] + 0.75 * parts[0.0], atol=1e-6)
     assert (parts[1.0] > 0).all()
     assert (parts[1.0] < 1).all()
+
+
+def test_points_with_the_same_words_vote_where_codes_know_little():
+    """Codes of one number, hardly trained, tell little; words do, and a saved model remembers them."""
+    lost = {"lr": 1e-6, "epochs": 1, "dim": 1, "word_dim": 1, "readout": "neighbours"}
+    found, without = fitted(**lost), fitted(**lost, by_words=False)
+    assert found.votes_.blend.weights["words"] >= 0.5
+    assert without.words_ is None
+    assert p_at_1(found) >= p_at_1(without) + 0.1
+    again = make_method("rankae", found.config.to_dict())
+    again.restore(found.state(), N_FEATURES, N_LABELS)
+    assert_same(again.predict(known().test.X, 4), found.predict(known().test.X, 4))
+    damaged = found.state()
+    del damaged.arrays["words.values"]
+    with pytest.raises(ModelFileError, match="lacks values"):
+        again.restore(damaged, N_FEATURES, N_LABELS)
 
 
 def test_labels_that_train_lacks_are_never_decoded_before_the_others():

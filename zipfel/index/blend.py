@@ -91,14 +91,15 @@ class Neighbourhood:
         reserve: Collection[str] = (),
         chance: float = 0.0,
         spare: float = 0.0,
+        more: Mapping[str, Found] | None = None,
     ) -> tuple[Blend, float]:
         """(the blend with the best mean of P@1, P@3 and P@5 on held-out queries, that mean).
 
         First each source's own rule, then the weights, then the rarity: the product of all would take for ever.
         reserve: sources that join the others only where that gains more than `chance`. spare: what may be paid of the
-        mean for a higher rarity.
+        mean for a higher rarity. more: neighbours of sources that have no index here.
         """
-        found = self._search(queries, {source: max(n_neighbors) for source in self.indexes})
+        found = self._search(queries, {source: max(n_neighbors) for source in self.indexes}) | dict(more or {})
         rules = {
             source: choose_votes(*near, self.ballots, truth, n_neighbors=n_neighbors, sharpness=sharpness)[0]
             for source, near in found.items()
@@ -146,13 +147,14 @@ class Neighbourhood:
             self._weighted[rarity] = sp.csr_matrix(parts, shape=self.ballots.shape)
         return self._weighted[rarity]
 
-    def rank(self, queries: Vectors, blend: Blend, k: int) -> Ranking:
-        """The k best labels of each query (n, d)."""
-        wanted = {source: rule.n_neighbors for source, rule in blend.rules.items()}
-        parts = [
-            blend(self._search(queries[start : start + _BLOCK], wanted), self._ballots(blend.rarity), k)
-            for start in range(0, max(1, len(queries)), _BLOCK)
-        ]
+    def rank(self, queries: Vectors, blend: Blend, k: int, more: Mapping[str, Found] | None = None) -> Ranking:
+        """The k best labels of each query (n, d). more: neighbours of sources that have no index here."""
+        elsewhere, parts = more or {}, []
+        wanted = {source: rule.n_neighbors for source, rule in blend.rules.items() if source not in elsewhere}
+        for start in range(0, max(1, len(queries)), _BLOCK):
+            mine = slice(start, start + _BLOCK)
+            found = self._search(queries[mine], wanted) | {s: (a[mine], b[mine]) for s, (a, b) in elsewhere.items()}
+            parts.append(blend(found, self._ballots(blend.rarity), k))
         return Ranking.concatenate(parts)
 
     def _search(self, queries: Vectors, wanted: Mapping[str, int]) -> dict[str, Found]:

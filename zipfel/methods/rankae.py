@@ -17,8 +17,8 @@ Deviations; docs/methods/rankae.md has what they are worth:
   row's gradient; `hardest=false` takes means over pairs instead.
 - A document's words are summed, not averaged: its row has unit length already.
 - Besides the decoder the nearest training documents vote, by their own codes and by those of their label sets, x_h and
-  y_h; the share of each is chosen on held-out points by a network that has not seen them, while `networks` others, with
-  different seeds, are trained on everything.
+  y_h, and where that helps (`by_words`) by the words themselves; the share of each is chosen on held-out points by a
+  network that has not seen them, while `networks` others, with different seeds, are trained on everything.
 - With many labels, L_ae is over the batch's own labels and `sampled` others.
 """
 
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,13 +41,14 @@ from torch.nn.functional import normalize
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS
-from zipfel.index.joined_votes import SHARES, JoinedVotes, Scores
+from zipfel.index.joined_votes import SHARES, Finder, JoinedVotes, Scores
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
-from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.explanation import Explanation
-from zipfel.methods.rankae_config import RankAeConfig
+from zipfel.methods.rankae_config import PRESETS, RankAeConfig
+from zipfel.methods.word_voters import WordVoters
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.autoencoder import LabelAutoencoder, Trained, log_odds
 from zipfel.nn.bag import LocalRows
@@ -65,8 +66,8 @@ _STEPS, _FEW = 800, 10
 """Training steps that are taken at least; points below which none is held out."""
 _NEVER = -20.0
 """Bias of labels that train does not have: the decoder can't know them."""
-_SOURCES = ("points", "sets")
-"""Who may vote: training points by their own codes, and by those of their label sets."""
+_SOURCES, _WORDS = ("points", "sets"), "words"
+"""Who may vote: training points by their own codes, and by those of their label sets; and by words."""
 
 
 class RankAe(Method):
@@ -77,15 +78,8 @@ class RankAe(Method):
     paper: ClassVar[str] = "Wang, Chen, Sun, Qin, Li and Zhou: Ranking-Based Autoencoder for XMC, NAACL-HLT 2019"
     Config = RankAeConfig
     config: RankAeConfig
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {
-            "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100,
-            "word_dim": 100, "pooling": "mean", "lr": 3e-4, "balance": 0.01, "networks": 1,
-        },
-        "delicious": {}, "mediamill": {}, "imdb": {},
-        "rcv": {"batch": 1024, "epochs": 5},
-        "eurlex": {"attention": "spatial"}, "wiki10": {"sampled": 2000},
-    }  # fmt: skip
+    presets = PRESETS
+    words_: WordVoters | None
 
     # -- the objective
 
@@ -143,6 +137,8 @@ class RankAe(Method):
             sources = chosen.blend.rules if chosen.blend is not None and chosen.share < 1 else ()
             votes = self._votes(everything, sources, run.seed)
             self.votes_ = replace(votes, blend=chosen.blend, share=chosen.share)
+            if self.words_ is not None:
+                self.words_ = WordVoters.of(_labelled(everything).X, self.words_.damping)
 
     def _trainings(self, rest: Points, everything: Points, run: Run) -> list[Callable[[], Trained]]:
         """The choices' network, and those that stay; their start is drawn here, from torch's one generator."""
@@ -161,13 +157,18 @@ class RankAe(Method):
         """Who votes and how, and the decoder's share, by the held-out points."""
         c = self.config
         votes = self._votes(train, () if c.readout == "decoder" else _SOURCES, run.seed)
+        asks_words = c.by_words and c.readout != "decoder"
+        self.words_ = WordVoters.chosen(_labelled(train), held) if asks_words else None
         quality = votes.choose(
             *self._codes(held.X),
             held.Y,
+            finders=self._finders(held.X),
             shares={"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout],
             n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
             sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
         )
+        if votes.blend is None or _WORDS not in votes.blend.rules:
+            self.words_ = None
         chosen = "" if votes.blend is None else f", {votes.blend.facts()}"
         run.progress.message(f"decoder's share {votes.share:g}{chosen}: mean P@1,3,5 {quality:.4f}")
         return votes
@@ -234,15 +235,20 @@ class RankAe(Method):
 
     def _votes(self, train: Points, sources: Iterable[str], seed: int) -> JoinedVotes:
         """The points that have labels become neighbours, by their x_h and by their y_h."""
-        voters = np.flatnonzero(np.diff(train.Y.indptr))
+        voters = _labelled(train)
         encode = {
-            "points": lambda: [part.codes(train.X[voters]) for part in self.trained_],
-            "sets": lambda: [part.set_codes(train.Y[voters]) for part in self.trained_],
+            "points": lambda: [part.codes(voters.X) for part in self.trained_],
+            "sets": lambda: [part.set_codes(voters.Y) for part in self.trained_],
         }
-        return JoinedVotes.of({name: self._joined(encode[name]()) for name in sources}, train.Y[voters], seed=seed)
+        codes = {name: self._joined(encode[name]()) for name in sources if name in encode}
+        return JoinedVotes.of(codes, voters.Y, seed=seed)
+
+    def _finders(self, X: sp.csr_matrix) -> dict[str, Finder]:
+        """Who finds X's neighbours otherwise than by codes."""
+        return {} if self.words_ is None else {_WORDS: self.words_.finder(X)}
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        return self.votes_.rank(*self._codes(X), k)
+        return self.votes_.rank(*self._codes(X), k, self._finders(X))
 
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
         """The words of one document (1, n_features): what the first network's attention lets through of each (Figure
@@ -262,17 +268,20 @@ class RankAe(Method):
         arrays = {f"votes.{name}": array for name, array in arrays.items()}
         for number, part in enumerate(self.trained_):
             arrays |= {f"{number}.{name}": array for name, array in part.arrays().items()}
+        arrays |= under("words", self.words_.state()) if self.words_ is not None else {}
         Y = self.votes_.near.ballots
         sizes = [len(self.trained_), Y.shape[0]]
         return State({**arrays, **pack_csr("Y", Y)}, {"votes": facts, "sizes": sizes})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
-        votes = state.part("votes")
+        votes, words = state.part("votes"), state.part("words")
         try:
             networks, n_points = map(int, state.facts["sizes"])
             Y = unpack_csr(state, "Y", (n_points, n_labels))
-            self.votes_ = JoinedVotes.restored(votes, state.facts["votes"], Y, networks * c.dim)
+            self.words_ = WordVoters.restored(words, n_points, n_features) if words else None
+            others = (_WORDS,) if words else ()
+            self.votes_ = JoinedVotes.restored(votes, state.facts["votes"], Y, networks * c.dim, others)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         sizes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
@@ -282,3 +291,8 @@ class RankAe(Method):
             shapes = sizes | {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
             arrays = {name: state.array(f"{number}.{name}", shape=shape) for name, shape in shapes.items()}
             self.trained_.append(Trained.restored(network, arrays))
+
+
+def _labelled(points: Points) -> Points:
+    """Those that have something to vote for."""
+    return points.take(np.flatnonzero(np.diff(points.Y.indptr)))

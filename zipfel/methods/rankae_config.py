@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from zipfel import config as declared
 from zipfel.config import param
@@ -31,6 +33,7 @@ class RankAeConfig(declared.Config):
     sampled: int = param(1000, "labels drawn for a batch where there are more than `all_below`", low=1)
     all_below: int = param(3000, "labels up to which all are scored in every batch", low=0)
     readout: str = param("auto", "what ranks; the paper's is decoder", choices=("auto", "decoder", "neighbours"))
+    by_words: bool = param(True, "training points with the same words may vote, too; the paper has no votes")
     keep: float = param(0.65, "share of a row's features that input dropout keeps", low=0.01, high=1)
     epochs: int | None = param(None, "passes over train; none: what makes 800 steps, from 8 to 30", low=1)
     batch: int = param(256, "rows a step", low=1)
@@ -41,3 +44,16 @@ class RankAeConfig(declared.Config):
     valid_share: float | None = param(
         None, "share of train to hold out; none: 1,000 points, 10 to 25 %", low=0.01, high=0.5
     )
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {
+        "loss": "ranking", "common": "mse", "decode_features": 0.0, "readout": "decoder", "dim": 100,
+        "word_dim": 100, "pooling": "mean", "lr": 3e-4, "balance": 0.01, "networks": 1,
+    },
+    "delicious": {}, "mediamill": {}, "imdb": {},
+    "rcv": {"batch": 1024, "epochs": 5},
+    "eurlex": {"attention": "spatial", "word_dim": 400, "dim": 400, "batch": 512, "epochs": 12},
+    "wiki10": {"sampled": 2000},
+}  # fmt: skip
+"""The paper's own, and one for each of its data sets."""
