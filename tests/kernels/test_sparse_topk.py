@@ -16,10 +16,11 @@ def random_csr(rng: np.random.Generator, n: int, m: int, density: float, integer
 
 
 @pytest.mark.parametrize("density", [0.002, 0.05, 0.5])
+@pytest.mark.parametrize("columns", [150, 1605])  # runs of columns are fewer than k, and more
 @pytest.mark.parametrize("k", [1, 7, 200])
-def test_equals_the_plain_product_with_ties_and_cancellation(density: float, k: int) -> None:
+def test_equals_the_plain_product_with_ties_and_cancellation(density: float, columns: int, k: int) -> None:
     rng = np.random.default_rng(3)
-    left, right = random_csr(rng, 90, 60, density, True), random_csr(rng, 60, 150, density, True)
+    left, right = random_csr(rng, 90, 60, density, True), random_csr(rng, 60, columns, density, True)
     ids, scores = sparse_topk(left, right, k)
     plain_ids, plain_scores = plain_topk(left, right, k)
     np.testing.assert_array_equal(ids, plain_ids)

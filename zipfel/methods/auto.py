@@ -19,6 +19,7 @@ see everything. docs/methods/auto.md has what each part adds.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -123,13 +124,17 @@ class Auto(Method):
 
         def classifiers() -> None:
             with run.timed("classifiers"):
-                fitting.train_classifiers(self.ranker_, seen, c.shortlist, self._n_strangers(points.Y))
+                learnt_from = self._n_shortlisted(points.Y), self._n_strangers(points.Y)
+                fitting.train_classifiers(self.ranker_, seen, *learnt_from)
 
         at_once(*[encoder] * c.codes, *[classifiers] * c.classifiers)
         if c.codes:
             with run.timed("memory"):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
                 self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
+
+    def _n_shortlisted(self, Y: sp.csr_matrix) -> int:
+        return max(self.config.shortlist, math.ceil(5 * int(Y.nnz) / max(1, int(Y.shape[0]))))
 
     def _n_strangers(self, Y: sp.csr_matrix) -> int:
         """As configured, or what gives a label about a hundred: where labels are many, few documents shortlist one."""

@@ -12,7 +12,7 @@ from zipfel.ranker import RankerConfig
 from zipfel.ranker.matcher import MatcherConfig
 from zipfel.ranker.network import NetworkConfig
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "shortlist": 50}}
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class AutoConfig(declared.Config):
     damping: float | None = param(
         None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
     )
-    shortlist: int = param(100, "labels of a document that classifiers learn from", low=1)
+    shortlist: int = param(
+        100, "labels of a document that classifiers learn from; at least five times as many as points have", low=1
+    )
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")
     codes: bool = param(

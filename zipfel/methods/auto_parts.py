@@ -55,12 +55,12 @@ class Fitting:
         rows = np.flatnonzero(seen)
         points = self.points.take(rows)
         ids, cosines = (part[rows] for part in self.near_among(seen))
-        parts = []
+        found = np.full((len(seen), shortlist), -1, dtype=np.int32)
         for a in range(0, len(rows), _BLOCK):
             weights = vote_weights(cosines[a : a + _BLOCK])
-            parts.append(cast_votes(ids[a : a + _BLOCK], weights, self.points.Y, shortlist)[0].astype(np.int32))
-        found = with_strangers(np.concatenate(parts), points.n_labels, strangers, self.run.rng(23))
-        problems = Problems.build(points.Y, found)
+            found[rows[a : a + _BLOCK]] = cast_votes(ids[a : a + _BLOCK], weights, self.points.Y, shortlist)[0]
+        found = with_strangers(found, points.n_labels, strangers, self.run.rng(23))  # the same ones when more are seen
+        problems = Problems.build(points.Y, found[rows])
         if self._solved is not None:
             before, its_rows = self._solved
             problems.start_from(before, np.searchsorted(rows, its_rows))

@@ -32,9 +32,8 @@ _SHORT, _STRANGERS = 50, 10
 
 @dataclass(frozen=True)
 class SparseConfig(RankerConfig):
-    """Weights of half the usual number, and solved less exactly: the sparse classifiers are one opinion of several."""
+    """Weights of half the usual number: the sparse classifiers are one opinion of several."""
 
-    tolerance: float = param(0.3, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
     threshold: float = param(0.07, "weights up to this are dropped", low=0)
 
 

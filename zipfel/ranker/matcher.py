@@ -32,7 +32,7 @@ from zipfel.training import Batch, Batches, Plan, Trainer
 Codes = npt.NDArray[np.float32]
 _TEMPERATURE = 0.05
 LARGE = 15_000
-"""Points above which batches are larger and each point is seen less often."""
+"""Points above which each is seen less often."""
 _STEPS = 400
 """Steps that training takes at least, where `epochs` is not given."""
 
@@ -42,9 +42,9 @@ class MatcherConfig(Config):
     dim: int = param(256, "numbers in a code", low=1)
     keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(
-        None, "passes over train; none: 8, or what makes 400 steps, to 25; 4 above 15,000 points", low=1
+        None, "passes over train; none: 8, or what makes 400 steps, to 25; 2 above 15,000 points", low=1
     )
-    batch: int | None = param(None, "rows a step; none: 256, or 512 above 15,000 points", low=1)
+    batch: int = param(256, "rows a step", low=1)
     labels: float = param(1.0, "weight of single labels against the whole set", low=0)
     lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
 
@@ -70,9 +70,8 @@ class Matcher:
             batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
             batch.extra["same"] = torch.from_numpy(mine[:, None] == mine)  # (B, B)
 
-        size = c.batch or (256 if X.shape[0] <= LARGE else 512)
-        batches = Batches(X, Y, size=size, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
-        least = 4 if X.shape[0] > LARGE else 8
+        batches = Batches(X, Y, size=c.batch, seed=run.seed + again, keep=c.keep, rows=matched, extend=extend)
+        least = 2 if X.shape[0] > LARGE else 8
         epochs = c.epochs or max(least, min(25, math.ceil(_STEPS / max(1, len(batches)))))
         plan = Plan(epochs=max(1, epochs // 4), lr=c.lr / 3) if again else Plan(epochs=epochs, lr=c.lr)
         with use_threads(1):  # two would take longer, in steps as small as these

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,15 +38,16 @@ class Memory:
         exact: bool = False,
     ) -> None:
         """points: (n, dim) codes of the training points as they are searched, rounded to a byte a number.
-        voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for.
-        The index is built from the same seed always, so that a loaded model builds the one that it had."""
+        voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
         self.points, self.sets = points, encoder.sets(Y)
-        kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
-        mean = points if self.sets is None else (points + self.sets) * np.float32(0.5)
         self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
-        self.index: Index = build_index(
-            mean[self.voters], self.voters, metric="inner", kind=kind, k=50, recall=0.9, seed=0
-        )
+        self._kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
+
+    @cached_property
+    def index(self) -> Index:
+        """Built when it is first asked, from the same seed always: a loaded model builds the one that it had."""
+        mean = self.points if self.sets is None else (self.points + self.sets) * np.float32(0.5)
+        return build_index(mean[self.voters], self.voters, metric="inner", kind=self._kind, k=50, recall=0.9, seed=0)
 
     def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
         """(n, m) rows of train, -1 pads, and (n, m, s) weights of their votes, of each of the encoder's VOTES: of those

@@ -46,18 +46,11 @@ class Problems:
 
     def start_from(self, solved: Problems, rows: Array) -> None:
         """Takes over the dual variables of problems that were solved on fewer documents, of which document i is now
-        rows[i]: solving is then a matter of a few passes."""
-        size = int(max(self.docs.max(initial=0), rows.max(initial=0))) + 1
-        old_keys, keys = (
-            np.repeat(np.arange(p.n_labels, dtype=np.int64), np.diff(p.ptr)) * size + docs
-            for p, docs in ((solved, rows[solved.docs]), (self, self.docs))
-        )
-        support = np.flatnonzero(solved.dual > 0)
-        support = support[np.argsort(old_keys[support], kind="stable")]
-        if len(support) == 0:
-            return
-        place = np.minimum(np.searchsorted(old_keys[support], keys), len(support) - 1)
-        self.dual[:] = np.where(old_keys[support][place] == keys, solved.dual[support][place], 0.0)
+        rows[i], in rising order: solving then takes fewer passes."""
+        _take_over(
+            self.ptr, self.docs, self.n_positive, self.dual, solved.ptr, rows.astype(np.int32)[solved.docs],
+            solved.n_positive, solved.dual,
+        )  # fmt: skip
 
     def runs(self, parts: int) -> list[tuple[int, int]]:
         """Labels cut into at most `parts` runs of about equal numbers of documents."""
@@ -94,6 +87,30 @@ def _fill(indptr: Array, indices: Array, shortlist: Array, positive: Array, nega
             if label >= 0 and owner[label] != doc:
                 docs[negative[label]] = doc
                 negative[label] += 1
+
+
+@njit(cache=True, nogil=True)
+def _take_over(
+    ptr: Array,
+    docs: Array,
+    n_positive: Array,
+    dual: Array,
+    o_ptr: Array,
+    o_docs: Array,
+    o_positive: Array,
+    o_dual: Array,
+) -> None:
+    """Both lists of a label, positives and negatives, rise: the old ones (o_) are walked beside the new."""
+    for label in range(len(n_positive)):
+        edges = (ptr[label], ptr[label] + n_positive[label], ptr[label + 1])
+        o_edges = (o_ptr[label], o_ptr[label] + o_positive[label], o_ptr[label + 1])
+        for run in range(2):
+            old = o_edges[run]
+            for at in range(edges[run], edges[run + 1]):
+                while old < o_edges[run + 1] and o_docs[old] < docs[at]:
+                    old += 1
+                if old < o_edges[run + 1] and o_docs[old] == docs[at]:
+                    dual[at] = o_dual[old]
 
 
 def with_strangers(

@@ -37,7 +37,7 @@ class RankerConfig(Config):
         low=1e-6,
     )
     positive_cost: float = param(1.0, "how many times as much a positive counts as a negative", low=1e-3)
-    tolerance: float = param(0.1, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
+    tolerance: float = param(0.3, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
     iterations: int = param(20, "passes over a problem at most", low=1)
     damping: float = param(
         0.6, "power of the feature values, of which rows are scaled to unit length; 1: as they are", low=0.1, high=2
