@@ -30,7 +30,7 @@ def batch_of(method: Mnn, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[Batch, di
     method.setting_ = {"temperature": 1.0, "negatives": method.config.negatives or 10}
     method._extend(batch, np.random.default_rng(0), fingerprints(Y))
     generator = torch.Generator().manual_seed(0)
-    width = (method.config.encoders or 3) * method.config.dim
+    width = method.config.encoders * method.config.dim
     tables = {"features": (X.shape[1], batch.X.ids), "labels": (Y.shape[1], batch.ids["labels"])}
     rows = {name: torch.randn(n, width, generator=generator)[ids] for name, (n, ids) in tables.items()}
     return batch, rows
@@ -178,3 +178,52 @@ def test_one_label_only() -> None:
     method = make()
     method.fit(Points(X, Y), None, Run(seed=1))
     assert (method.predict(X, 1).labels == 0).all()
+
+
+def test_a_feature_never_seen_says_nothing() -> None:
+    train = known().train
+    wide = sp.hstack([train.X, sp.csr_matrix((train.n_points, 1), dtype=np.float32)], format="csr")
+    method = make()
+    method.fit(Points(wide, train.Y), None, Run(seed=1))
+    new = sp.csr_matrix(([1.0], ([0], [train.n_features])), shape=(1, train.n_features + 1), dtype=np.float32)
+    row = wide[9:10]
+    np.testing.assert_array_equal(method.predict(row + new, 3).labels, method.predict(row, 3).labels)
+    commonest = np.asarray(train.Y.sum(axis=0)).ravel().argmax()
+    assert method.predict(new, 1).labels[0, 0] == commonest
+
+
+@pytest.mark.parametrize("encoders", [1, 2, 3])
+def test_the_first_encoder_has_not_seen_what_it_chooses_by(encoders: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: dict[str, tuple[int, int]] = {}
+    train = Mnn._train
+
+    def noted(self: Mnn, points: Points, run: Run, n: int, name: str = "mnn") -> Encoders:
+        trained[name] = (points.n_points, n)
+        return train(self, points, run, n, name)
+
+    monkeypatch.setattr(Mnn, "_train", noted)
+    method = make(encoders=encoders)
+    method.fit(known().train, known().valid, Run(seed=1))
+    n, everything = known().train.n_points, known().train.n_points + known().valid.n_points
+    assert trained == {"mnn-first": (n, 1), "mnn": (everything, max(1, encoders - 1))}
+    assert method.encoders_.features.shape[1] == encoders * method.config.dim
+
+
+def test_encoders_beside_each_other_average_their_cosines() -> None:
+    rng = np.random.default_rng(0)
+    one, two = (Encoders(*rng.standard_normal((2, 5, n)).astype(np.float32), 3) for n in (3, 6))
+    row = sp.csr_matrix(np.array([[1, 0, 1, 0, 1]], dtype=np.float32))
+    total = sum((e.points(row) @ e.sets(row).T).item() for e in (one, two))
+    both = one.beside(two)
+    assert (both.points(row) @ both.sets(row).T).item() == pytest.approx(total, rel=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_time_budget_is_for_all_encoders(threads: int) -> None:
+    method = make(encoders=2, epochs=10_000)
+    with use_threads(threads):
+        method.fit(known().train, known().valid, Run(seed=1, threads=threads, time_budget=2.0))
+    for block in (slice(0, 16), slice(16, 32)):
+        encoders = Encoders(method.encoders_.features[:, block], method.encoders_.labels[:, block], 16)
+        cosines = (encoders.points(known().train.X) * encoders.sets(known().train.Y)).sum(axis=1)
+        assert np.median(cosines) > 0.5

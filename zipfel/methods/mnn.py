@@ -4,28 +4,28 @@ Learning).
 A document's code is the weighted mean of its features' vectors, a label set's code the mean of its labels' vectors;
 both are trained so that a document and its own label set point the same way.
 
-    f_y(y) = 1/T sum_t W y_t                                        Eq. 3      `Mnn._codes`, of label sets
-    f_x(x) = 1/|r|_1 sum_k r_k w_k W' x_k, r_k ~ Bernoulli(p)       Eq. 5-7    `Mnn._codes`, of the kept features
-    c(x, y) = <f_x, f_y> / |f_x| |f_y|                              Eq. 8      `Mnn._objective`
-    L+ = (1 - c)^2 / 4, L- = c^2 where c > m, the largest of h      Eq. 9-11   `losses.contrastive`
+    f_y(y) = 1/T sum_t W y_t                                        Eq. 1, 3      `Mnn._codes`, of label sets
+    f_x(x) = 1/|r|_1 sum_k r_k w_k W' x_k, r_k ~ Bernoulli(p)       Eq. 2, 4-7    `Mnn._codes`, of the kept features
+    c(x, y) = <f_x, f_y> / |f_x| |f_y|                              Eq. 8         `Mnn._objective`
+    L+ = (1 - c)^2 / 4, L- = c^2 where c > m, the largest of h      Eq. 9-11      `losses.contrastive`
 
 Deviations; docs/methods/mnn.md has what they are worth:
 - 1/T, 1/|r|_1 and the length of a row cancel in the cosine, so that sums stand for the means.
 - The h negatives are label sets of the same batch, whose rows are a random sample of train already. Those equal to the
   positive set (or, with `exclude`, overlapping with it) are no negatives.
-- The default loss is InfoNCE over the batch's label sets. Its temperature, or the paper's h and p, is chosen on
-  held-out points, by small encoders of a few thousand points.
+- The default loss is InfoNCE over the batch's label sets. Its temperature, or the paper's h and p, is chosen by a small
+  encoder of a few thousand points for each of two settings.
 - The paper does not say how single labels are ranked. Here the document's neighbours vote, from three sources: the
-  label vectors, the codes of the training points' label sets, and the codes of the training points' features. Who
-  votes, and how, is chosen on held-out points; then the encoders are trained again on everything.
-- Several pairs of encoders are trained side by side, and their cosines averaged; `encoders` = 1 is the paper's.
+  label vectors, the codes of the training points' label sets, and the codes of the training points' features.
+- Several pairs of encoders are trained, and their cosines averaged; `encoders` = 1 is the paper's. The first pair does
+  without some held-out points, on which it chooses who votes, and how; the others learn from all points.
 - What is kept is rounded to int8 with a scale for each row; `precision` = float32 keeps all of it.
 """
 
 from __future__ import annotations
 
 import math
-import time
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -39,6 +39,7 @@ from torch.nn.functional import normalize
 from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.index.blend import RARITY, Blend, Neighbourhood
+from zipfel.index.choice import CUTS, VoteRule, mean_precision
 from zipfel.losses.contrastive import noise_contrastive
 from zipfel.losses.infonce import info_nce
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
@@ -50,21 +51,24 @@ from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
-from zipfel.threads import at_once
+from zipfel.threads import at_once, get_threads
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
-_STEPS, _FEW, _SMALL, _MANY = 400, 10, 10_000, 20_000
-"""Steps that training takes at least; points below which none is held out, from which on there is a fourth encoder, and
-from which on batches are larger."""
+_FEW, _MANY = 10, 20_000
+"""Points below which none is held out, and from which on batches are larger."""
+_STEPS, _EPOCHS = 300, (8, 25)
+"""Steps that training takes at least, within so many epochs."""
 _CHANCE = 0.005
 """By so much the mean of P@1, 3 and 5 on a thousand points differs by luck."""
 _SPARE = 0.0005
 """What rare labels' louder votes may cost of that mean."""
-_SKETCH = {"dim": 100, "encoders": 1, "batch": 256, "lr": 5e-3, "n_neighbors": 80, "sharpness": 10.0}
+_SKETCH, _SKETCH_RULE = {"dim": 100, "batch": 256}, VoteRule(80, 10.0)
 _SKETCHED, _JUDGED, _SKETCH_STEPS = 5000, 2000, 240
-"""What a setting is judged by: small encoders of so many points, by so many others besides the held-out ones. With
+"""What a setting is judged by: a small encoder of so many points, by so many others besides the held-out ones. With
 half as many points, the wrong temperature won on two of three parts of delicious."""
+_GLANCE = 0.15
+"""Share of a time budget for a sketch."""
 _LARGE = 2**30
 """Bytes of tables from which on two trainings follow one another; below, they run side by side."""
 
@@ -128,23 +132,17 @@ class Mnn(Method):
         size = (len(batch), int(self.setting_.get("negatives", 1)))
         batch.extra["sampled"] = torch.from_numpy(rng.integers(0, len(batch), size))
 
-    # -- training: choose on held-out points, then train on everything
+    # -- training: a setting, an encoder that chooses the votes, and the other encoders
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        start = time.monotonic()
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
+        everything = train if valid is None else train.joined(valid)
         with run.timed("setting"):
             self.setting_ = self._choose_setting(rest, held, run)
-        everything = train if valid is None else train.joined(valid)
         with run.timed("training"):
-            if run.time_budget is None and self._bytes(train) < _LARGE:
-                encoders = at_once(lambda: self._learn_votes(rest, held, run), lambda: self._train(everything, run))[1]
-            else:
-                encoders = self._learn_votes(rest, held, run)
-                if run.time_left() > time.monotonic() - start:
-                    encoders = self._train(everything, run)
+            encoders = self._train_all(rest, held, everything, run)
         with run.timed("index"):
             self.encoders_, self.Y_ = encoders.rounded(self.config.precision), everything.Y
             self.neighbourhood_ = self._neighbourhood(self.encoders_, everything, run.seed, tuple(self.blend_.rules))
@@ -152,71 +150,78 @@ class Mnn(Method):
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
             return train, train
-        return train.split(self.config.valid_share, run.rng(10), at_most=1000)
+        return train.split(self.config.valid_share, run.rng(10), at_most=2000)
 
     def _choose_setting(self, train: Points, valid: Points, run: Run) -> Mapping[str, float]:
-        """The one of the loss's settings whose small encoders answer best; what the user has set stays."""
+        """The one of the loss's settings whose small encoder answers best; what the user has set stays."""
         c, own = self.config, self.config.to_dict()
         settings = [{k: own[k] or v for k, v in setting.items()} for setting in SETTINGS[c.loss]]
         if settings[0] == settings[1]:
             return settings[0]
         order, n = run.rng(13).permutation(train.n_points), min(_SKETCHED, -(-2 * train.n_points // 3))
         few, others = train.take(np.sort(order[:n])), train.take(np.sort(order[n : n + _JUDGED])).joined(valid)
+        sources = ("sets", "points") if c.ranking == "blend" else (c.ranking,)
+        even = Blend(dict.fromkeys(sources, _SKETCH_RULE), dict.fromkeys(sources, 1 / len(sources)))
 
         def judge(i: int) -> float:
             sketch = Mnn(c.replace(**_SKETCH, epochs=_SKETCH_STEPS * 256 // max(n, 2560)))
             sketch.setting_ = settings[i]
-            encoders = sketch._train(few, run, f"mnn-setting-{i}")
-            return sketch._choose_votes(encoders, few, others, run)[1]
+            encoder = sketch._train(few, run.part(_GLANCE), 1, f"mnn-setting-{i}")
+            near = sketch._neighbourhood(encoder, few, run.seed, sources)
+            return mean_precision(near.rank(encoder.points(others.X), even, max(CUTS)), others.Y)
 
         quality = at_once(lambda: judge(0), lambda: judge(1))
         for setting, found in zip(settings, quality, strict=True):
             run.progress.message(f"mean P@1,3,5 {found:.4f} with {setting}, in small")
         return settings[int(np.argmax(quality))]
 
-    def _learn_votes(self, train: Points, valid: Points, run: Run) -> Encoders:
-        """Who votes, and how, by encoders that have not seen the held-out points."""
-        encoders = self._train(train, run, "mnn-choice")
-        self.blend_, quality = self._choose_votes(encoders, train, valid, run)
-        run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
-        return encoders
+    def _train_all(self, rest: Points, held: Points, everything: Points, run: Run) -> Encoders:
+        """The first encoder does not see the held-out points, and chooses the votes by them; the others see all.
 
-    def _choose_votes(self, encoders: Encoders, train: Points, valid: Points, run: Run) -> tuple[Blend, float]:
-        """Who votes, and how: what is best on the held-out points, and the mean of P@1, 3 and 5 that it has there.
+        A single one would have to do without those points for good, so there the first only chooses.
+        """
+        n = self.config.encoders
+        width = max(2, n) * self.config.dim
+        large = 12 * (everything.n_features + everything.n_labels) * width > _LARGE  # weights, Adam's two moments
+        early = run.part(1 - 1 / max(2, n)) if large or get_threads() == 1 else run  # a time budget is for both
+        others, first = at_once(
+            lambda: self._train(everything, early, max(1, n - 1)),
+            lambda: self._choose_votes(self._train(rest, run, 1, "mnn-first"), rest, held, run),
+            threads=1 if large else None,
+        )
+        return others if n == 1 else first.beside(others)
+
+    def _choose_votes(self, encoders: Encoders, train: Points, valid: Points, run: Run) -> Encoders:
+        """Who votes, and how: what has the best mean of P@1, 3 and 5 on points that the encoders have not seen.
 
         Label vectors join the blend only where that is worth more than chance: they are few, so that a weight that
         was right by luck moves every answer.
         """
         c = self.config
-        neighbours = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
-        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
         near = self._neighbourhood(encoders, train, run.seed, SOURCES if c.ranking == "blend" else (c.ranking,))
-        return near.choose(
+        self.blend_, quality = near.choose(
             encoders.points(valid.X),
             valid.Y,
-            n_neighbors=neighbours,
-            sharpness=sharpness,
+            n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
+            sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
             rarity=RARITY if c.rarity is None else (c.rarity,),
             reserve=("labels",) if c.ranking == "blend" else (),
             chance=_CHANCE,
             spare=_SPARE,
         )
+        run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
+        return encoders
 
-    def _bytes(self, train: Points) -> int:
-        """What one training keeps in its tables: weights and Adam's two moments."""
-        return 12 * (train.n_features + train.n_labels) * self._width(train)
-
-    def _width(self, train: Points) -> int:
-        """Numbers in all encoders' codes together."""
-        return (self.config.encoders or (3 if train.n_points < _SMALL else 4)) * self.config.dim
-
-    def _train(self, train: Points, run: Run, name: str = "mnn") -> Encoders:
-        c, width = self.config, self._width(train)
+    def _train(self, train: Points, run: Run, encoders: int, name: str = "mnn") -> Encoders:
+        """So many encoders side by side; each name draws its own first vectors."""
+        c, salt = self.config, zlib.crc32(name.encode())
         tables = {
-            "features": Table.normal(train.n_features, width, c.dim**-0.5, run.rng(11)),
-            "labels": Table.normal(train.n_labels, width, c.dim**-0.5, run.rng(12)),
+            "features": Table.normal(train.n_features, encoders * c.dim, c.dim**-0.5, run.rng(11, salt)),
+            "labels": Table.normal(train.n_labels, encoders * c.dim, c.dim**-0.5, run.rng(12, salt)),
         }
         matched = np.flatnonzero((np.diff(train.X.indptr) > 0) & (np.diff(train.Y.indptr) > 0))
+        known = np.bincount(train.X[matched].indices, minlength=train.n_features) > 0
+        tables["features"].numpy()[~known] = 0  # what is never trained says nothing, rather than something random
         prints = fingerprints(train.Y)
         batches = Batches(
             train.X,
@@ -227,8 +232,8 @@ class Mnn(Method):
             rows=matched,
             extend=lambda batch, rng: self._extend(batch, rng, prints),
         )
-        epochs = c.epochs or max(12, min(25, math.ceil(_STEPS / max(1, len(batches)))))
-        plan = Plan(epochs=epochs, lr=c.lr, schedule="linear")
+        enough = math.ceil(_STEPS / max(1, len(batches)))
+        plan = Plan(epochs=c.epochs or int(np.clip(enough, *_EPOCHS)), lr=c.lr, schedule="linear")
         Trainer(run, batches, self._objective, plan, tables=tables, name=name).fit()
         return Encoders(tables["features"].numpy(), tables["labels"].numpy(), c.dim)
 
@@ -281,9 +286,7 @@ class Mnn(Method):
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         if not self.blend_.rules.keys() <= indexes.keys():
             raise ModelFileError("the model lacks an index that its blend asks")
-        width = state.array("features", ndim=2).shape[1]
-        if width == 0 or width % self.config.dim or self.config.encoders not in (None, width // self.config.dim):
-            raise ModelFileError(f"codes of {width} numbers in the model do not go with its dim and encoders")
+        width = self.config.encoders * self.config.dim
         features = unpack_table("features", state.arrays, n_features, width)
         labels = unpack_table("label_vectors", state.arrays, n_labels, width)
         self.encoders_ = Encoders(features, labels, self.config.dim)

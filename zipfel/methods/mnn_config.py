@@ -23,9 +23,7 @@ class MnnConfig(declared.Config):
     """The paper gives no values for any of these; the defaults are from docs/methods/mnn.md's tables."""
 
     dim: int = param(150, "numbers in a code, of each encoder", low=1)
-    encoders: int | None = param(
-        None, "pairs of encoders side by side, the paper has one; none: 3, from 10,000 rows on 4", low=1, high=16
-    )
+    encoders: int = param(6, "pairs of encoders side by side; the paper has one", low=1, high=16)
     loss: str = param("infonce", "the paper's is contrastive", choices=("infonce", "contrastive"))
     temperature: float | None = param(None, "of InfoNCE; none: 0.05 or 0.15, by held-out points", low=1e-3)
     negatives: int | None = param(
@@ -36,9 +34,9 @@ class MnnConfig(declared.Config):
     keep: float | None = param(
         None, "share of a row's features that dropout keeps; none: 0.6, or 0.8 with h 25", symbol="p", low=0.01, high=1
     )
-    epochs: int | None = param(None, "passes over train; none: 12, or what makes 400 steps, to 25", low=1)
+    epochs: int | None = param(None, "passes over train; none: 8, or what makes 300 steps, to 25", low=1)
     batch: int | None = param(None, "rows a step; none: 256, from 20,000 rows on 512", low=1)
-    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+    lr: float = param(5e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
     ranking: str = param("blend", "whose votes count", choices=("blend", *SOURCES))
     n_neighbors: int | None = param(None, "voters of a source; none: by held-out points", low=1)
     sharpness: float | None = param(None, "t of the votes exp(t (cos - best)); none: by held-out points", low=0)

@@ -31,6 +31,11 @@ class Encoders:
         """f_y: (n, encoders * dim)."""
         return self._encode(Y, self.labels)
 
+    def beside(self, others: Encoders) -> Encoders:
+        """Both together: the mean of all their cosines."""
+        features, labels = np.hstack([self.features, others.features]), np.hstack([self.labels, others.labels])
+        return Encoders(features, labels, self.dim)
+
     def rounded(self, precision: str) -> Encoders:
         """What is left of the vectors after saving and loading them."""
         return Encoders(rounded(self.features, precision), rounded(self.labels, precision), self.dim)
