@@ -82,7 +82,7 @@ class Mnn(Method):
     Config = MnnConfig
     config: MnnConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"loss": "contrastive", "dim": 300},
+        "paper": {"loss": "contrastive"},
         "bibtex": {"temperature": 0.15},
         "delicious": {"temperature": 0.05},
         "eurlex": {"temperature": 0.05, "encoders": 2},

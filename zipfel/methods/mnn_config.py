@@ -29,7 +29,7 @@ class MnnConfig(declared.Config):
     negatives: int | None = param(
         None, "label sets sampled for each row, of which the hardest counts; none: 10 or 25", symbol="h", low=1
     )
-    margin: float = param(0.2, "cosine below which a negative costs nothing", symbol="m", low=0, high=1)
+    margin: float = param(0.1, "cosine below which a negative costs nothing", symbol="m", low=0, high=1)
     exclude: str = param("identical", "label sets that are no negatives", choices=("identical", "overlapping"))
     keep: float | None = param(
         None, "share of a row's features that dropout keeps; none: 0.6, or 0.8 with h 25", symbol="p", low=0.01, high=1
