@@ -10,6 +10,8 @@ import torch
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index import ExactIndex, build_index, load_index
 from zipfel.index.base import unit_rows
+from zipfel.index.exact import ByteIndex
+from zipfel.nn.quantize import rounded
 from zipfel.threads import use_threads
 
 KINDS = ["exact", "hnsw", "ivfpq"]
@@ -121,3 +123,22 @@ def test_unknown_kind_and_metric() -> None:
         build_index(_cloud(), kind="tree")
     with pytest.raises(ParameterError, match="metric"):
         build_index(_cloud(), metric="manhattan")
+
+
+@pytest.mark.parametrize("n_queries", [1, 20])  # from bytes, and by the matrix product
+def test_bytes_find_what_the_rounded_vectors_would(n_queries: int) -> None:
+    vectors, queries = _cloud(), _cloud(n_queries, seed=1)
+    ids = np.arange(0, 1200, 2)
+    found, scores = ByteIndex(vectors, ids).search(queries, 9)
+    expected, truth = ExactIndex(rounded(vectors, "int8"), ids, metric="inner").search(queries, 9)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(scores, truth, rtol=1e-5)
+
+
+def test_bytes_of_added_rows_are_found_and_those_of_removed_ones_are_not() -> None:
+    vectors = _cloud()
+    index = ByteIndex(vectors[:500])
+    index.add(vectors[500:])
+    index.remove(np.arange(100))
+    found, _ = index.search(vectors[550:551], 600)
+    assert set(found[0].tolist()) == {-1, *range(100, 600)}

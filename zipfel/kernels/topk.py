@@ -74,6 +74,17 @@ def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start
             out[i, c] = total
 
 
+@njit(cache=True, nogil=True, fastmath=True)
+def byte_scores(query: Array, codes: Array, scale: Array, out: Array) -> None:
+    """out[i] = scale[i] * query . codes[i], of int8 codes (n, d): a quarter of the memory that float32 would move.
+    Plain twin: the product with scale * codes."""
+    for i in range(len(codes)):
+        total = np.float32(0.0)
+        for d in range(codes.shape[1]):
+            total += query[d] * np.float32(codes[i, d])
+        out[i] = total * scale[i]
+
+
 def topk(scores: npt.NDArray[np.float32], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """(n, k) columns and values of each row's k best, best first; -1 and -inf where fewer are above -inf."""
     best = np.full((len(scores), k), -np.inf, dtype=np.float32)

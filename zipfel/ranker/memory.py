@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.index import Index, build_index
+from zipfel.index.exact import ByteIndex
 from zipfel.index.votes import sharpened
 from zipfel.kernels.topk import score_pairs
 from zipfel.ranker._votes import shares
@@ -20,7 +21,7 @@ from zipfel.threads import over_blocks
 Array = npt.NDArray[Any]
 AnyEncoder = Encoder | NetworkEncoder
 _SHARP, _FLAT = 15.0, 4.0
-APPROXIMATE_ABOVE = 20_000
+APPROXIMATE_ABOVE = 60_000
 """Points above which neighbours are searched approximately."""
 
 
@@ -41,13 +42,15 @@ class Memory:
         voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
         self.points, self.sets = points, encoder.sets(Y)
         self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
-        self._kind = "ivfpq" if len(points) > APPROXIMATE_ABOVE and not exact else "exact"
+        self._few = exact or len(points) <= APPROXIMATE_ABOVE
 
     @cached_property
     def index(self) -> Index:
         """Built when it is first asked, from the same seed always: a loaded model builds the one that it had."""
         mean = self.points if self.sets is None else (self.points + self.sets) * np.float32(0.5)
-        return build_index(mean[self.voters], self.voters, metric="inner", kind=self._kind, k=50, recall=0.9, seed=0)
+        if self._few:
+            return ByteIndex(mean[self.voters], self.voters)
+        return build_index(mean[self.voters], self.voters, metric="inner", kind="ivfpq", k=50, recall=0.9, seed=0)
 
     def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
         """(n, m) rows of train, -1 pads, and (n, m, s) weights of their votes, of each of the encoder's VOTES: of those
