@@ -19,7 +19,7 @@ from zipfel.ranking import Ranking
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
-_LEARN, _ASK = 2500, 1500
+_LEARN, _ASK = 1500, 1500
 """Points of the sample: that classifiers learn from, and that they are asked about."""
 _COST = 0.5
 """Of all trials: a small sample wants a higher cost than the whole."""
