@@ -10,7 +10,8 @@ from zipfel.bench.table import Column
 
 VARIANTS = {
     "auto": "auto",
-    "preset quick: without codes": "auto:quick",
+    "without codes": "auto[codes=false]",
+    "preset quick: without codes, shorter shortlists": "auto:quick",
     "codes of a matcher, whatever the number of labels": "auto[network.most_labels=0]",
     "without single labels in the matcher's loss": "auto[network.most_labels=0;matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",
