@@ -11,11 +11,12 @@ its labels' vectors; a network learns to send a document there; a new document t
 
 Deviations; docs/methods/dxml.md has what they are worth:
 - The default loss is InfoNCE against the batch's targets, centred and of unit length; `preset="paper"` is smooth L1
-  against the plain ones, which a code of unit length can never reach (Adam replaces SGD in both).
+  against the plain ones, which a code of unit length can never reach. Adam replaces SGD, and input dropout (`keep`)
+  the paper's behind the last layer, in both.
 - Edges weigh as many points as their labels share, and each label has, beside its place in the graph, `own_dim`
   numbers of a direction drawn for it alone: labels that always go together would else get one and the same vector.
-- Input dropout (`keep`) is new, and up to five networks are trained, their cosines averaged; `networks` = 1 is the
-  paper's.
+- Up to five networks are trained, their cosines averaged; `networks` = 1 is the paper's. ReLU or nothing between the
+  layers, by held-out points.
 - k, how sharply near neighbours outweigh far ones, and how many clusters are searched are chosen on held-out points;
   then all is trained again on everything. Points without labels have no vote and are left out.
 """
@@ -109,7 +110,8 @@ class Dxml(Method):
     votes_: ClusterVotes
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
-            "loss": "smooth_l1", "targets": "plain", "edges": "plain", "own_dim": 0, "networks": 1, "hidden": 256,
+            "loss": "smooth_l1", "targets": "plain", "edges": "plain", "own_dim": 0,
+            "networks": 1, "activation": "relu",
         },
         "bibtex": {}, "delicious": {}, "mediamill": {},
         "wiki10": {"dim": 300, "networks": 1},
