@@ -45,6 +45,15 @@ def test_the_better_source_is_chosen():
     assert votes.share == 1.0
 
 
+def test_where_nobody_votes_no_index_is_needed_after_loading():
+    votes = joined()
+    votes.choose(CODES, score, sp.csr_matrix(np.array([[0, 0, 1]] * 3, np.float32)), shares=(0.0, 1.0))
+    kept = JoinedVotes.of({}, Y, seed=0)
+    kept.blend, kept.share = votes.blend, votes.share
+    again = JoinedVotes.restored(*kept.state(), Y, 3)
+    assert again.rank(CODES, score, 1).labels.ravel().tolist() == [2, 2, 2]
+
+
 def test_by_less_than_chance_the_usual_share_stays():
     votes = joined()
     quality = votes.choose(CODES, score, Y, shares=(0.0, 0.25), n_neighbors=(1,), sharpness=(0.0,))

@@ -76,6 +76,8 @@ class JoinedVotes:
         quality = [mean_precision(replace(self, share=share).rank(codes, score, 5, finders), truth) for share in shares]
         best = int(np.argmax([q + _CHANCE * (share == _USUAL) for q, share in zip(quality, shares, strict=True)]))
         self.share = shares[best]
+        if self.share == 1:
+            self.blend = None
         return quality[best]
 
     def rank(self, codes: Vectors, score: Scores, k: int, finders: Mapping[str, Finder] = _NOBODY) -> Ranking:

@@ -134,7 +134,7 @@ class RankAe(Method):
             self.votes_ = self._choose(rest, held, run)
         if others:
             chosen, self.trained_ = self.votes_, others
-            sources = chosen.blend.rules if chosen.blend is not None and chosen.share < 1 else ()
+            sources = chosen.blend.rules if chosen.blend is not None else ()
             votes = self._votes(everything, sources, run.seed)
             self.votes_ = replace(votes, blend=chosen.blend, share=chosen.share)
             if self.words_ is not None:
