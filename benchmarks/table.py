@@ -41,11 +41,10 @@ def lines(found: Mapping[str, Mapping[str, Sequence[Record]]]) -> list[str]:
         for metric in (f"P@{k}" for k in KS):
             means = {name: float(np.mean([r[metric] for r in cells[name]])) for name in cells}
             texts = [cell(r[metric] for r in cells[name]) if name in cells else "-" for name in methods]
-            best = max(means.values())
-            texts = [f"**{t}**" if means.get(name) == best else t for name, t in zip(methods, texts, strict=True)]
+            if len(cells) == len(methods):  # where some are missing, nobody is best
+                values[f"{data} {metric}"], best = means, max(means.values())
+                texts = [f"**{t}**" if means[name] == best else t for name, t in zip(methods, texts, strict=True)]
             shown.append(f"| {data} | {metric} | {' | '.join(texts)} |")
-            if len(cells) == len(methods):
-                values[f"{data} {metric}"] = means
     places = mean_places(values)
     complete = [data for data, cells in found.items() if len(cells) == len(methods)]
     ends = [f"{places[name]:.2f}" if places else "-" for name in methods]
