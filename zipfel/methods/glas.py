@@ -18,7 +18,7 @@ Deviations; docs/methods/glas.md has what they are worth:
 - Scores are lowered by r log(N_l / N), `rarity`; 0 is the paper's.
 - Several `networks` may be trained side by side on the same batches, and their scores averaged.
 - The votes of the training points nearest by words, and sparse classifiers, are heard beside the scores, joined by
-  learnt weights (`glas_opinions`). `votes=false sparse=false` is the paper's; presets, `alone` among them, are so.
+  learnt weights (`opinions`). `votes=false sparse=false` is the paper's; presets, `alone` among them, are so.
 - The code's numbers are dropped at random too, before it is normalised (`dropout`), beside the paper's input dropout.
 - What is kept is rounded to int8 with a scale for each row; `precision` = float32 keeps all of it.
 """
@@ -43,9 +43,11 @@ from zipfel.kernels.topk import score_pairs
 from zipfel.losses.margin import sampled_margin, stochastic_negative_mining
 from zipfel.losses.softmax import softmax_cross_entropy
 from zipfel.methods.base import Method, Points, State, under
+from zipfel.methods.by_words import learn_words
 from zipfel.methods.glas_config import PRESETS, GlasConfig
+from zipfel.methods.glas_judge import Judge
 from zipfel.methods.glas_network import GlasNetwork
-from zipfel.methods.glas_opinions import Opinions, learn_words_of
+from zipfel.methods.opinions import Bonus, Opinions
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag, encode_bag
@@ -64,6 +66,10 @@ _GAP_SAMPLE, _FEW = 2000, 20
 """Training points that the generalisation gap is measured on; points below which none is held out."""
 _SHARE = 0.8
 """Of a time budget, for the network; the rest is for joining what it and the words say."""
+
+
+BONUS = Bonus(tails=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5), cost=0.005)
+"""Rare labels are what GLaS is for."""
 
 
 class Glas(Method):
@@ -126,11 +132,11 @@ class Glas(Method):
         known = valid
         _, learnt = at_once(
             lambda: self._fit_network(train, known, run.part(_SHARE)),
-            lambda: learn_words_of(self.config, train, known, run),
+            lambda: learn_words(self.config, train.joined(known), train.n_points, run),
         )
         assert learnt is not None
         with run.timed("opinions"):
-            self.opinions_ = Opinions.learn(self.config, self, train, valid, learnt)
+            self.opinions_ = Opinions.learn(self.config, Judge(self), train, valid, learnt, BONUS)
 
     def _fit_network(self, train: Points, valid: Points | None, run: Run) -> None:
         c = self.config
@@ -253,7 +259,7 @@ class Glas(Method):
         return out
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        ranking = self.search(self.encode(X), k) if self.opinions_ is None else self.opinions_.rank(self, X, k)
+        ranking = self.search(self.encode(X), k) if self.opinions_ is None else self.opinions_.rank(X, k)
         return fill_blank(ranking, self.priors_)
 
     # -- state
@@ -288,4 +294,4 @@ class Glas(Method):
         self.index_ = load_index(parts, facts)
         if "opinions" in state.facts:
             further = State(state.part("opinions"), state.facts["opinions"])
-            self.opinions_ = Opinions.restored(c, further, n_features, n_labels)
+            self.opinions_ = Opinions.restored(c, Judge(self), further, n_features, n_labels)

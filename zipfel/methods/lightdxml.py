@@ -23,7 +23,7 @@ Where we deviate (effects in docs/methods/lightdxml.md):
 - Dropout on tokens and in the residual block; a classifier's last weight is its bias, at first the log-odds.
 - A third of the points gets a new shortlist in each cycle, by a coarse search.
 - Up to 200,000 points, step 6 also hears the votes of the nearest training points and sparse classifiers, joined by
-  learnt weights in place of beta (`by_words`, `lightdxml_opinions`). `votes=false sparse=false` is the paper's
+  learnt weights in place of beta (`by_words`, `opinions`). `votes=false sparse=false` is the paper's
   fusion.
 """
 
@@ -38,11 +38,12 @@ import scipy.sparse as sp
 from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index.shortlist import Ids, Scored, fused, ranked
-from zipfel.methods.base import Method, Points, State
+from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.by_words import learn_words
 from zipfel.methods.lightdxml_config import PRESETS, LightDXMLConfig, sized
+from zipfel.methods.lightdxml_judge import Networks
 from zipfel.methods.lightdxml_network import Network
-from zipfel.methods.lightdxml_opinions import Opinions
+from zipfel.methods.opinions import Bonus, Opinions
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -52,6 +53,9 @@ _BLOCK = 512
 _SHARE = 0.8
 """Of a time budget, for the networks; the rest is for joining what they and the words say."""
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
+
+
+BONUS = Bonus(tails=(0.0, 0.1, 0.2), cost=0.001)
 
 
 class LightDXML(Method):
@@ -81,7 +85,10 @@ class LightDXML(Method):
         )
         self.networks_, learnt = parts
         with run.timed("opinions"):
-            self.opinions_ = Opinions(settings, self.networks_, learnt.first).fit(train, held, learnt, run)
+            judge = Networks(settings, self.networks_)
+            judge.remember(train)
+            self.opinions_ = Opinions.learn(settings, judge, train, held, learnt, BONUS)
+            judge.remember(everything)
 
     def _fit_networks(self, train: Points, valid: Points, run: Run) -> list[Network]:
         found, n_networks = [], int(self.settings_.networks or 1)
@@ -123,8 +130,10 @@ class LightDXML(Method):
         arrays = {f"{i}.{name}": array for i, s in enumerate(states) for name, array in s.arrays.items()}
         facts = {"settings": self.settings_.to_dict(), "beta": self.beta_, "networks": [dict(s.facts) for s in states]}
         if self.opinions_ is not None:
-            further = self.opinions_.state()
+            further, judge = self.opinions_.state(), self.opinions_.judge
             arrays |= further.arrays
+            if isinstance(judge, Networks) and judge.voters is not None:
+                arrays |= under("voters", judge.voters.state())
             facts["opinions"] = dict(further.facts)
         return State(arrays, facts)
 
@@ -138,9 +147,10 @@ class LightDXML(Method):
         labels = [network.scorer.labels for network in self.networks_]
         if not labels or any(not np.array_equal(labels[0], other) for other in labels[1:]):
             raise ModelFileError("the networks of the model do not know the same labels")
-        if self.settings_.votes or self.settings_.sparse:
-            further = State(state.arrays, state.facts["opinions"])
-            self.opinions_ = Opinions.restored(self.settings_, self.networks_, further, n_features, n_labels)
+        if "opinions" in state.facts:
+            further, judge = State(state.arrays, state.facts["opinions"]), Networks(self.settings_, self.networks_)
+            judge.restore(state.part("voters"), n_labels)
+            self.opinions_ = Opinions.restored(self.settings_, judge, further, n_features, n_labels)
 
 
 def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:

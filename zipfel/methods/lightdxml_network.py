@@ -54,10 +54,10 @@ class Shortlists:
         rows = rng.permutation(len(hidden))[: max(_SHORTLISTED, len(hidden) // 3)]
         mean, k = hidden.mean(axis=0), min(50, int(self.settings.shortlist or 1))
         seed = int(rng.integers(2**31))
-        kind = "ivfpq" if self.settings.index == "auto" else self.settings.index
-        index = build_index(codes - mean, kind=kind, queries=hidden[rows] - mean, k=k, recall=0.5, seed=seed)
+        kind, asked = self.settings.index, hidden[rows] - mean
+        index = build_index(codes - mean, kind=kind, queries=asked, k=k, recall=0.5, seed=seed)
         self.sampler.shortlist = np.full((len(hidden), k), -1, dtype=np.int64)
-        self.sampler.shortlist[rows] = index.search(hidden[rows] - mean, k)[0]
+        self.sampler.shortlist[rows] = index.search(asked, k)[0]
 
     def state(self) -> dict[str, Tensor]:
         shortlist = self.sampler.shortlist
