@@ -12,7 +12,7 @@ from zipfel.nn.quantize import PRECISIONS
 
 SOURCES = ("labels", "sets", "points")
 SETTINGS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
-    "infonce": ({"temperature": 0.05, "keep": 0.6}, {"temperature": 0.15, "keep": 0.6}),
+    "infonce": ({"temperature": 0.05, "keep": 0.7}, {"temperature": 0.15, "keep": 0.7}),
     "contrastive": ({"negatives": 10, "keep": 0.6}, {"negatives": 25, "keep": 0.8}),
 }
 """What is tried for each loss where nothing is set."""
@@ -32,7 +32,11 @@ class MnnConfig(declared.Config):
     margin: float = param(0.1, "cosine below which a negative costs nothing", symbol="m", low=0, high=1)
     exclude: str = param("identical", "label sets that are no negatives", choices=("identical", "overlapping"))
     keep: float | None = param(
-        None, "share of a row's features that dropout keeps; none: 0.6, or 0.8 with h 25", symbol="p", low=0.01, high=1
+        None,
+        "share of a row's features that dropout keeps; none: 0.7; 0.6 with h 10, 0.8 with h 25",
+        symbol="p",
+        low=0.01,
+        high=1,
     )
     epochs: int | None = param(None, "passes over train; none: 8, or what makes 300 steps, to 25", low=1)
     batch: int | None = param(None, "rows a step; none: 256, from 20,000 rows on 512", low=1)
