@@ -172,3 +172,26 @@ def test_logistic_classifiers_learn_at_the_default_tolerance() -> None:
     margins = ranker.score(X, _everywhere(Y))
     truth = Y.toarray() > 0
     assert margins[truth].mean() - margins[~truth].mean() > 1
+
+
+def test_by_feature_or_by_label_the_scores_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, Y = _points()
+    ranker = SparseRanker(EXACT).fit(X, Problems.build(Y, _everywhere(Y)))
+    labels = _everywhere(Y)
+    labels[::3, 1] = -1
+    scores = []
+    for cheaper in (False, True):
+        monkeypatch.setattr(ranker, "_is_cheaper_by_feature", lambda *_, cheaper=cheaper: cheaper)
+        scores.append(ranker.score(X, labels))
+    assert np.isneginf(scores[1][::3, 1]).all()
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-6)
+
+
+def test_few_labels_of_many_weights_are_scored_by_feature() -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix((rng.random((60, 400)) < 0.2).astype(np.float32))
+    Y = sp.csr_matrix((rng.random((60, 4)) < 0.5).astype(np.float32))
+    ranker = SparseRanker(EXACT).fit(X, Problems.build(Y, _everywhere(Y)))
+    word, labels = X[0].indices[:1], _everywhere(Y)[:1]
+    assert ranker._is_cheaper_by_feature(word, labels)
+    assert not ranker._is_cheaper_by_feature(np.arange(400), labels)

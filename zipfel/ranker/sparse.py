@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
-from zipfel.ranker._scorer import score_pairs
+from zipfel.ranker._scorer import score_by_feature, score_pairs
 from zipfel.ranker._solver import solve_labels
 from zipfel.ranker.problems import Problems
 from zipfel.threads import at_once, get_threads, over_blocks
@@ -90,18 +90,38 @@ class SparseRanker:
             data *= np.repeat(scale, np.diff(indptr))
         self.weights_ = sp.csr_matrix((data, features, indptr), shape=(len(indptr) - 1, n_features))
         self._arrays = indptr, features.astype(np.int32, copy=False).view(np.uint32), data
+        for of_others in ("_n_weights", "_by_feature"):
+            self.__dict__.pop(of_others, None)
 
     def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
         out = np.empty(labels.shape, dtype=np.float32)
         rows, ids = _for_kernels(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
+        kernel, weights, room = score_pairs, self._arrays, X.shape[1]
+        if self._is_cheaper_by_feature(rows[1], labels):
+            kernel, weights, room = score_by_feature, self._by_feature, len(self.bias_)
 
         def work(start: int, stop: int) -> None:
-            dense = np.zeros(X.shape[1], dtype=np.float32)
-            score_pairs(start, stop, *rows, ids, *self._arrays, self.bias_, dense, out)
+            kernel(start, stop, *rows, ids, *weights, self.bias_, np.zeros(room, dtype=np.float32), out)
 
         over_blocks(work, X.shape[0])
         return out
+
+    def _is_cheaper_by_feature(self, features: Array, labels: Array) -> bool:
+        """Whether the features of some documents have fewer weights than their labels (n, k) have."""
+        by_feature = int(self._n_weights[features].sum()) + len(labels) * len(self.bias_) // 8  # sums are wiped
+        by_label = int(np.diff(self._arrays[0])[labels].sum())
+        return 2 * by_feature < by_label
+
+    @cached_property
+    def _n_weights(self) -> Array:
+        """(n_features,) labels that have a weight for each."""
+        return np.bincount(self.weights_.indices, minlength=self.weights_.shape[1])
+
+    @cached_property
+    def _by_feature(self) -> tuple[Array, Array, Array]:
+        found = self.weights_.tocsc()
+        return found.indptr.astype(np.int64), found.indices.astype(np.int32, copy=False).view(np.uint32), found.data
 
     def state(self) -> dict[str, Array]:
         """Arrays for a model file; small feature ids take two bytes."""
