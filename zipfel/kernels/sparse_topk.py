@@ -91,7 +91,7 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                         touched[n_touched] = column
                         n_touched += 1
                     sums[column] += value * b_values[t]
-        size = 0
+        size = np.int64(0)  # a plain 0 would be a type of its own, and the heap compiled again for it
         best, best_scores = ids[row], scores[row]
         if scan:
             _find_peaks(sums, peaks, sorting)
@@ -106,7 +106,7 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
             sums[:] = 0.0
         else:
             for i in range(n_touched):
-                column, score = touched[i], sums[touched[i]]
+                column, score = np.int64(touched[i]), sums[touched[i]]
                 sums[column] = 0.0
                 if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
                     size = _offer(best, best_scores, size, k, column, score)

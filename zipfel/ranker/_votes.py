@@ -57,7 +57,7 @@ def vote_labels(
     met = np.empty(n_labels, dtype=np.int32)
     heap = np.empty(width, dtype=np.float32)
     for i in range(first, last):
-        n_met = 0
+        n_met = np.int64(0)  # a plain 0 would be a type of its own, and `_best_first` compiled twice
         for j in range(neighbours.shape[1]):
             point = neighbours[i, j]
             if point < 0:
