@@ -85,8 +85,7 @@ class Auto(Method):
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45))
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
-            ids, cosines = fitting.near_among(seen)
-            self._learn_blend(points.take(held), (ids[held], cosines[held]))
+            self._learn_blend(points.take(held), fitting.near_among(seen, held))
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
             self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))

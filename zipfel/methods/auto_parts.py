@@ -33,9 +33,9 @@ class Fitting:
         self._encoding: Matcher | Network | None = None
         self._solved: tuple[Problems, Array] | None = None
 
-    def near_among(self, seen: Array) -> Found:
-        """The neighbours without those that are not to be seen."""
-        ids, cosines = self.near
+    def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
+        """The neighbours of some rows, without those that are not to be seen."""
+        ids, cosines = (part[rows] for part in self.near)
         hidden = ~seen[ids] | (ids < 0)
         return np.where(hidden, -1, ids), np.where(hidden, np.float32(0), cosines)
 
@@ -53,14 +53,15 @@ class Fitting:
 
     def train_classifiers(self, ranker: SparseRanker, seen: Array, shortlist: int, strangers: int) -> None:
         rows = np.flatnonzero(seen)
-        points = self.points.take(rows)
-        ids, cosines = (part[rows] for part in self.near_among(seen))
+        points = self.points if seen.all() else self.points.take(rows)
         found = np.full((len(seen), shortlist), -1, dtype=np.int32)
         for a in range(0, len(rows), _BLOCK):
-            weights = vote_weights(cosines[a : a + _BLOCK])
-            found[rows[a : a + _BLOCK]] = cast_votes(ids[a : a + _BLOCK], weights, self.points.Y, shortlist)[0]
+            block = rows[a : a + _BLOCK]
+            ids, cosines = self.near_among(seen, block)
+            found[block] = cast_votes(ids, vote_weights(cosines), self.points.Y, shortlist)[0]
         found = with_strangers(found, points.n_labels, strangers, self.run.rng(23))  # the same ones when more are seen
-        problems = Problems.build(points.Y, found[rows])
+        problems = Problems.build(points.Y, found if seen.all() else found[rows])
+        del found  # gigabytes, where points are a million
         if self._solved is not None:
             before, its_rows = self._solved
             problems.start_from(before, np.searchsorted(rows, its_rows))

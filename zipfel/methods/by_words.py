@@ -118,7 +118,7 @@ def learn_words(settings: Asked, points: Points, n_train: int, run: Run) -> Lear
         points = Points(damped(points.X, settings.ranker.damping), points.Y)
         memory = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
         fitting = Fitting(points, memory.search_own(points.X, settings.neighbors), run)
-        ids, cosines = fitting.near_among(seen)
+        near = fitting.near_among(seen, slice(n_train, None))
     rankers: list[SparseRanker | None] = [None, None]
     if settings.sparse:
         with run.timed("sparse"):
@@ -127,7 +127,7 @@ def learn_words(settings: Asked, points: Points, n_train: int, run: Run) -> Lear
                 fitting.train_classifiers(ranker, known, _SHORT, _STRANGERS)
                 rankers[i] = ranker
     first = Words(settings, points.Y, memory if settings.votes else None, rankers[0])
-    return Learnt(first, (ids[n_train:], cosines[n_train:]), replace(first, ranker=rankers[1]))
+    return Learnt(first, near, replace(first, ranker=rankers[1]))
 
 
 def _undamped(settings: Asked) -> Any:
