@@ -53,7 +53,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     "delicious": {}, "mediamill": {}, "imdb": {},
     "rcv": {"batch": 1024, "epochs": 5},
-    "eurlex": {"attention": "spatial", "word_dim": 400, "dim": 400, "batch": 512, "epochs": 12},
+    "eurlex": {"attention": "spatial", "word_dim": 400, "dim": 400, "batch": 512, "epochs": 12, "networks": 2},
     "wiki10": {"sampled": 2000},
 }  # fmt: skip
 """The paper's own, and one for each of its data sets."""
