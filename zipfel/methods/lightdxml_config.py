@@ -17,6 +17,8 @@ _FURTHER_BELOW = 200_000
 """Points up to which votes and sparse classifiers are asked by default."""
 _MANY = 10_000
 """Labels from which on a small network does, beside votes and sparse classifiers."""
+_LARGE, _FEW_EPOCHS = 20_000, 3
+"""Points from which on few epochs do, beside votes and sparse classifiers."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def sized(config: LightDXMLConfig, train: Points) -> LightDXMLConfig:
     small = not alone and n_seen >= _MANY  # with so many labels the words know more than any network in that time
     batch = 128 if train.n_points < 8000 else 256 if few or small else 512
     steps = 800 if few else 400 if small else 450
-    epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), 3, 25))
+    most = _FEW_EPOCHS if not alone and train.n_points >= _LARGE else 25
+    epochs = int(np.clip(round(steps * batch / max(1, train.n_points)), _FEW_EPOCHS, most))
     chosen = {
         "dim": 512 if few else 128 if small or n_seen >= 200_000 else 192 if alone else 256,
         "batch": batch,
