@@ -108,3 +108,11 @@ def test_word_vectors_are_looked_up_by_feature_name(tmp_path: Path) -> None:
     assert method.predict(known().test.X, 1).labels.min() >= 0
     with pytest.raises(ParameterError, match="names"):
         _fitted(tokens="file", vectors=str(path))
+
+
+def test_many_points_are_seen_three_times_beside_the_words() -> None:
+    Y = sp.csr_matrix((np.ones(20_000, np.float32), (np.arange(20_000), np.arange(20_000) % 4000)))
+    train = Points(sp.csr_matrix((20_000, 5), dtype=np.float32), Y)
+    assert sized(LightDXMLConfig(), train).epochs == 3
+    assert sized(LightDXMLConfig(votes=False, sparse=False), train).epochs == 12  # 450 steps of 512
+    assert sized(LightDXMLConfig(), train.take(np.arange(10_000))).epochs == 23
