@@ -33,10 +33,10 @@ def test_every_part_can_be_switched_off(without: str) -> None:
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
 
 
-def test_many_labels_have_a_matcher_instead_of_a_network() -> None:
-    method = _fitted(**{"network.most_labels": 0, "matcher.dim": 32, "matcher.epochs": 6, "matcher.batch": 16})
+def test_many_labels_have_a_matcher_instead_of_a_regression() -> None:
+    method = _fitted(**{"regression.most_labels": 0, "matcher.dim": 32, "matcher.epochs": 6, "matcher.batch": 16})
     assert "likeness" in method.blend_.names
-    assert "network: trust" not in method.blend_.names
+    assert "regression" not in method.blend_.names
     again, test = make_method("auto", method.config.to_dict()), known().test
     again.restore(round_trip(method.state()), test.n_features, test.n_labels)
     np.testing.assert_array_equal(again.predict(test.X, 3).labels, method.predict(test.X, 3).labels)

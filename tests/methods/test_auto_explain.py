@@ -18,7 +18,7 @@ def test_it_adds_up_whichever_part_is_missing(without: str) -> None:
     found = method.explain(x, ranking.labels[0].tolist())
     for label, score in zip(ranking.labels[0], ranking.scores[0], strict=True):
         assert sum(found.evidence[label].values()) == pytest.approx(float(score), abs=1e-4)
-    gone = {"votes": "neighbours by words", "codes": "network", "classifiers": "words", "prior": "frequency"}
+    gone = {"votes": "neighbours by words", "codes": "regression", "classifiers": "words", "prior": "frequency"}
     assert set(gone.values()) - set(found.evidence[label]) == {gone[without]}
     assert bool(found.voters[label]) == (without != "votes")
 

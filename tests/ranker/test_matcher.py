@@ -54,7 +54,7 @@ def test_a_document_comes_to_lie_near_its_own_label_set() -> None:
 
     def gap() -> float:
         """Mean cosine with the own label set, less that with another's."""
-        encoder = matcher.encoder(train.X)
+        encoder = matcher.encoder()
         cosines = encoder.encode(known().test.X) @ encoder.sets(known().test.Y).T
         return float(np.diag(cosines).mean() - cosines.mean())
 
@@ -65,7 +65,7 @@ def test_a_document_comes_to_lie_near_its_own_label_set() -> None:
 
 def test_codes_are_rounded_as_they_are_saved() -> None:
     train, run = known().train, Run(seed=1, threads=1)
-    encoder = Matcher(MatcherConfig(dim=8), train.X, train.Y, run).encoder(train.X)
+    encoder = Matcher(MatcherConfig(dim=8), train.X, train.Y, run).encoder()
     saved = encoder.state()
     assert saved["features"].dtype == saved["labels"].dtype == np.int8
     for name, table in (("features", encoder.features), ("labels", encoder.labels)):

@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from zipfel.index.base import unit_rows
+from zipfel.ranker.landmarks import Kernel, LandmarkEncoder
 from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import Memory
-from zipfel.ranker.network import NetworkEncoder
+from zipfel.ranker.words import WordMemory
 
 
 def _memory(voters: np.ndarray | None = None) -> tuple[Memory, np.ndarray]:
@@ -41,7 +42,8 @@ def test_without_label_sets_points_alone_are_searched() -> None:
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix(np.ones((20, 1), dtype=np.float32))
     points = unit_rows(rng.standard_normal((20, 6)).astype(np.float32))
-    encoder = NetworkEncoder(points[:5], points[:1], np.zeros(6, dtype=np.float32))
+    kernel, zeros = Kernel(WordMemory.whole(sp.csr_matrix(points[:5])), 0.0), np.zeros(6, dtype=np.float32)
+    encoder = LandmarkEncoder(kernel, points[:5], points[:1], zeros[:1], zeros, 1.0)
     ids, weights = Memory(encoder, points, Y, np.ones(20, dtype=bool)).search(points[:3], 4)
     cosines = points[:3] @ points.T
     found = np.take_along_axis(cosines, ids, axis=1)

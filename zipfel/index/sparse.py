@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.kernels.sparse_product import SparseProduct
 from zipfel.kernels.sparse_topk import sparse_topk
 
 
@@ -26,6 +29,14 @@ class SparseIndex:
     def search(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """(n, k) ids, best first, -1 where there are fewer; (n, k) cosines, -inf there. Ties: the lowest id."""
         return sparse_topk(unit_csr(queries), self._lists, k)
+
+    def cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
+        """(n, len(self)): dense, for few rows."""
+        return self._product(unit_csr(queries))
+
+    @cached_property
+    def _product(self) -> SparseProduct:
+        return SparseProduct(self._lists)
 
 
 def unit_csr(X: sp.csr_matrix) -> sp.csr_matrix:

@@ -37,7 +37,7 @@ def sparse_topk(
     scores = np.full((n, k), -np.inf, dtype=np.float32)
     if n == 0 or k == 0 or n_columns == 0:
         return ids, scores
-    a, b = _arrays(left), _arrays(right)
+    a, b = kernel_arrays(left), kernel_arrays(right)
 
     def work(start: int, stop: int) -> None:
         sums, touched = np.zeros(-(-n_columns // _RUN) * _RUN, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
@@ -57,7 +57,9 @@ def plain_topk(
     return ranking.labels, ranking.scores
 
 
-def _arrays(matrix: sp.csr_matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+def kernel_arrays(
+    matrix: sp.csr_matrix,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
     """One set of types, so that the kernel is compiled once; unsigned, since a signed index may count from the end."""
     return (
         matrix.indptr.astype(np.int64, copy=False),

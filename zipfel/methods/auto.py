@@ -2,15 +2,15 @@
 
     x: feature values to the power `damping`, rows of unit length                        `ranker.damped`
     N(x): the m training points with the largest cosine with x                           `ranker.words`
-    f(x): code of a document; where labels are few, a small network's, which also has log-odds z(l) of every label
-          `ranker.network`; else a matcher's, in one cosine space with label sets g(y) and labels     `ranker.matcher`
+    f(x): code of a document; up to 30,000 labels a kernel ridge regression's, which also has an opinion s(l) of every
+          label `ranker.landmarks`; else a matcher's, in one cosine space with label sets g(y)   `ranker.matcher`
     M(x): the m training points with the largest cos(f(x), f(x_i)), or with the largest mean of it and of
           cos(f(x), g(y_i)) where there is a g                                           `ranker.memory`
     v_s(l) = sum_{i in N(x) or M(x)} w_si y_il: votes, each kind s of them with its own weights
     C(x): the labels with most votes, the shortlist
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
-    o(l): what the encoder thinks of l, z-(l) and z+(l) or cos(f(x), l)
+    o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
     score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), log N_l] + t log(1/p_l)      `ranker.blend`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -42,9 +42,9 @@ from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
+from zipfel.ranker.landmarks import LandmarkEncoder
 from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.network import NetworkEncoder
 from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -117,16 +117,25 @@ class Auto(Method):
         self.Y_ = points.Y
         self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.setting_.cost))
 
+        few = fitting.has_few_labels(c.regression)
+
         def encoder() -> None:
             with run.timed("encoder"):
-                self.encoder_ = fitting.train_encoder(c.matcher, c.network, seen)
+                self.encoder_ = (
+                    fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen)
+                )
 
         def classifiers() -> None:
             with run.timed("classifiers"):
                 learnt_from = self._n_shortlisted(points.Y), self._n_strangers(points.Y)
                 fitting.train_classifiers(self.ranker_, seen, *learnt_from)
 
-        at_once(*[encoder] * c.codes, *[classifiers] * c.classifiers)
+        works = [*[encoder] * c.codes, *[classifiers] * c.classifiers]
+        if few:  # each has work for all cores
+            for work in works:
+                work()
+        else:
+            at_once(*works)
         if c.codes:
             with run.timed("memory"):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
@@ -284,12 +293,8 @@ class Auto(Method):
             self.ranker_ = SparseRanker.restored(state.part("ranker"), n_features, n_labels, kept)
 
     def _restore_codes(self, state: State, n_points: int, n_features: int, n_labels: int) -> None:
-        width = state.array("features", ndim=2).shape[1]
-        features, labels, codes = (
-            unpack_table(name, state.arrays, rows, width)
-            for name, rows in (("features", n_features), ("labels", n_labels), ("codes", n_points))
-        )
-        encoder: AnyEncoder = Encoder(features, labels)
-        if "mean" in state.arrays:
-            encoder = NetworkEncoder(features, labels, state.array("mean", shape=(width,)).astype(np.float32))
+        width = state.array("codes", ndim=2).shape[1]
+        kind: type[AnyEncoder] = LandmarkEncoder if "projection" in state.arrays else Encoder
+        encoder = kind.restored(state.arrays, n_features, n_labels, width)
+        codes = unpack_table("codes", state.arrays, n_points, width)
         self._remember(encoder, codes, self.Y_, np.diff(self.Y_.indptr) > 0)

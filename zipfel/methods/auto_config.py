@@ -9,8 +9,8 @@ from typing import Any
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
+from zipfel.ranker.landmarks import RegressionConfig
 from zipfel.ranker.matcher import MatcherConfig
-from zipfel.ranker.network import NetworkConfig
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "shortlist": 50}}
 
@@ -41,5 +41,5 @@ class AutoConfig(declared.Config):
         0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
     )
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
-    network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
+    regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy.typing as npt
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
+from zipfel.ranker.landmarks import Landmarks, RegressionConfig
 from zipfel.ranker.matcher import Matcher, MatcherConfig
 from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.network import Network, NetworkConfig
 from zipfel.ranker.words import vote_weights
 from zipfel.run import Run
 
@@ -30,7 +29,8 @@ class Fitting:
 
     def __init__(self, points: Points, near: Found, run: Run) -> None:
         self.points, self.near, self.run = points, near, run
-        self._encoding: Matcher | Network | None = None
+        self._encoding: Matcher | Landmarks | None = None
+        self._encoded = np.zeros(points.n_points, dtype=bool)
         self._solved: tuple[Problems, Array] | None = None
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
@@ -39,17 +39,27 @@ class Fitting:
         hidden = ~seen[ids] | (ids < 0)
         return np.where(hidden, -1, ids), np.where(hidden, np.float32(0), cosines)
 
-    def train_encoder(self, matcher: MatcherConfig, network: NetworkConfig, seen: Array) -> AnyEncoder:
-        """A network where the labels are few, else a matcher."""
+    def has_few_labels(self, regression: RegressionConfig) -> bool:
+        """So that codes are a regression's."""
+        return len(np.unique(self.points.Y.indices)) <= regression.most_labels
+
+    def train_regression(self, config: RegressionConfig, seen: Array) -> AnyEncoder:
+        """On the points that it has not summed yet."""
+        points = self.points.take(np.flatnonzero(seen & ~self._encoded))
+        if not isinstance(self._encoding, Landmarks):
+            self._encoding = Landmarks(config, points.X, points.Y, self.run)
+        self._encoding.add(points.X, points.Y)
+        self._encoded |= seen
+        return self._encoding.encoder()
+
+    def train_matcher(self, config: MatcherConfig, seen: Array) -> AnyEncoder:
         points = self.points if seen.all() else self.points.take(np.flatnonzero(seen))
-        again = self._encoding is not None
-        if self._encoding is None:
-            few = len(np.unique(points.Y.indices)) <= network.most_labels
-            kind = partial(Network, network) if few else partial(Matcher, matcher)
-            self._encoding = kind(points.X, points.Y, self.run)
+        again = isinstance(self._encoding, Matcher)
+        if not isinstance(self._encoding, Matcher):
+            self._encoding = Matcher(config, points.X, points.Y, self.run)
         name = "encoder-all" if again else "encoder"
         self._encoding.fit(points.X, points.Y, self.run, name=name, again=again)
-        return self._encoding.encoder(points.X)
+        return self._encoding.encoder()
 
     def train_classifiers(self, ranker: SparseRanker, seen: Array, shortlist: int, strangers: int) -> None:
         rows = np.flatnonzero(seen)

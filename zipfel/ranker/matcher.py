@@ -23,7 +23,7 @@ from zipfel.index.base import unit_rows
 from zipfel.kernels.topk import score_pairs
 from zipfel.losses.infonce import info_nce
 from zipfel.nn.bag import LocalRows, bag, encode_bag
-from zipfel.nn.quantize import pack_table, rounded
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.run import Run
 from zipfel.threads import over_blocks, use_threads
@@ -89,7 +89,7 @@ class Matcher:
             loss = loss - self.config.labels * chances[own.row_of, own.column_of].mean()
         return loss
 
-    def encoder(self, X: sp.csr_matrix) -> Encoder:  # noqa: ARG002 - the network's wants them
+    def encoder(self) -> Encoder:
         features, labels = (rounded(self._tables[name].numpy(), "int8") for name in ("features", "labels"))
         return Encoder(features, labels)
 
@@ -138,6 +138,11 @@ class Encoder:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         return {**pack_table("features", self.features, "int8"), **pack_table("labels", self.labels, "int8")}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int, n_labels: int, dim: int) -> Encoder:
+        """The counterpart of `state`, every shape checked."""
+        return cls(unpack_table("features", arrays, n_features, dim), unpack_table("labels", arrays, n_labels, dim))
 
 
 def _fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:

@@ -14,12 +14,12 @@ from zipfel.index.exact import ByteIndex
 from zipfel.index.votes import sharpened
 from zipfel.kernels.topk import score_pairs
 from zipfel.ranker._votes import shares
+from zipfel.ranker.landmarks import LandmarkEncoder
 from zipfel.ranker.matcher import Encoder
-from zipfel.ranker.network import NetworkEncoder
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
-AnyEncoder = Encoder | NetworkEncoder
+AnyEncoder = Encoder | LandmarkEncoder
 _SHARP, _FLAT = 15.0, 4.0
 APPROXIMATE_ABOVE = 60_000
 """Points above which neighbours are searched approximately."""

@@ -45,6 +45,11 @@ class WordMemory:
         kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
         return cls(_rounded(_only(X, kept)))
 
+    @classmethod
+    def whole(cls, X: sp.csr_matrix) -> WordMemory:
+        """All rows with all of their features."""
+        return cls(_rounded(X))
+
     def joined(self, X: sp.csr_matrix, voters: Array) -> WordMemory:
         """With more rows behind its own. A feature that none of its rows has was passed over as too frequent, and is
         again; unless there was room for all."""
@@ -61,6 +66,10 @@ class WordMemory:
         ids, cosines = self._index.search(X, m)
         near = cosines > 0
         return np.where(near, ids, -1), np.where(near, cosines, np.float32(0))
+
+    def cosines(self, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
+        """(n, len(self)): with every row, for memories so small that it is worth it."""
+        return self._index.cosines(X)
 
     def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """The same for the rows of train themselves (n, n_features): none is its own neighbour."""

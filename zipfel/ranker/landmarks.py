@@ -1,0 +1,229 @@
+"""Documents as codes of a kernel ridge regression onto their labels: no epochs, one sum over train and one solve.
+
+    k(x, z) = (1 - a) cos(x, z) + a cos(x, z)^2          against m landmarks z, training points drawn at random
+    s(x) = p + k(x) W                                    p: the labels' frequencies
+    W = argmin_W  sum_i |y_i - s(x_i)|^2 + r tr(W' K W)  K: the landmarks against each other
+      = (G + r K)^-1 T,  G = sum_i k(x_i)' k(x_i),  T = sum_i k(x_i)' (y_i - p)
+    f(x) = k(x) W V                                      codes; V: the `dim` directions in which s(x) varies most
+    s_l(x) = p_l + f(x) . v_l                            what the regression thinks of label l
+
+G and T are sums over points: when more points come, theirs are added. Training points whose codes are near a document's
+vote for its labels, as with the matcher's (`ranker.matcher`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from zipfel.config import Config, param
+from zipfel.index.base import unit_rows
+from zipfel.kernels.topk import score_pairs
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.ranker.words import WordMemory
+from zipfel.run import Run
+from zipfel.threads import check_halted, get_threads, over_blocks, use_threads
+
+Codes = npt.NDArray[np.float32]
+FAINT = 1e-3
+"""What the regression gives a label is told from nothing above this."""
+_BLOCK = 2048
+"""Points that are summed at a time."""
+_LEAST, _MOST, _SHARE = 1000, 1500, 0.1
+"""Landmarks: a tenth of the points, within these limits."""
+_MORE = 20
+"""Directions beyond `dim` that are looked at to find the best ones."""
+
+
+@dataclass(frozen=True)
+class RegressionConfig(Config):
+    most_labels: int = param(30_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
+    landmarks: int | None = param(None, "m; none: a tenth of the points, from 1,000 to 1,500", symbol="m", low=1)
+    dim: int = param(256, "numbers in a code, at most one a label", low=1)
+    curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)
+    ridge: float = param(0.3, "r, how much the regression is held back", symbol="r", low=1e-6)
+
+
+class Landmarks:
+    """What is summed over train, and what follows from it."""
+
+    def __init__(self, config: RegressionConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
+        self.config, self._run = config, run
+        known = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+        wanted = config.landmarks or int(np.clip(_SHARE * X.shape[0], _LEAST, _MOST))
+        drawn = np.sort(run.rng(21).permutation(known)[:wanted]) if len(known) else np.arange(1)
+        self._kernel = Kernel(WordMemory.whole(X[drawn]), config.curve)
+        m, n_labels = len(drawn), Y.shape[1]
+        self._gram = np.zeros((m, m))
+        self._hits = np.zeros((n_labels, m), dtype=np.float32)  # sum_i y_i k(x_i)
+        self._sum = np.zeros(m)  # sum_i k(x_i)
+        self._n, self._counts = 0, np.zeros(n_labels)
+        width = min(config.dim + _MORE, n_labels)
+        start = torch.from_numpy(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
+        self._directions = torch.linalg.qr(start).Q
+
+    def add(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        """Sums over more points."""
+        for start in range(0, X.shape[0], _BLOCK):
+            check_halted()
+            near, labels = self._kernel(X[start : start + _BLOCK]), Y[start : start + _BLOCK]
+            self._gram += near.T @ near
+            present = np.unique(labels.indices)
+            self._hits[present] += labels[:, present].T @ near
+            self._sum += near.sum(axis=0, dtype=np.float64)
+        self._n += X.shape[0]
+        self._counts += np.bincount(Y.indices, minlength=Y.shape[1])
+
+    def encoder(self) -> LandmarkEncoder:
+        with use_threads(get_threads()):  # torch counts its threads for each of ours
+            return self._solved()
+
+    def _solved(self) -> LandmarkEncoder:
+        frequency = (self._counts / max(1, self._n)).astype(np.float32)
+        gram = torch.from_numpy(self._gram)
+        factor = _factor(gram + self.config.ridge * torch.from_numpy(self._kernel.own()).double())
+
+        hits, sums, p = (torch.from_numpy(a) for a in (self._hits, self._sum.astype(np.float32), frequency))
+
+        def weights(V: Tensor) -> Tensor:
+            """W V, (m, d)"""
+            return torch.cholesky_solve((hits.T @ V - torch.outer(sums, p @ V)).double(), factor)
+
+        def back(U: Tensor) -> Tensor:
+            """W' U, (L, d)"""
+            U = torch.cholesky_solve(U, factor).float()
+            return hits @ U - torch.outer(p, sums @ U)
+
+        V = self._directions
+        if V.shape[0] > V.shape[1]:  # else these are all directions that there are
+            V = torch.linalg.qr(back(gram @ weights(V))).Q
+            self._directions = V  # from where the next call goes on
+        P = weights(V)
+        turn = torch.linalg.eigh(P.T @ gram @ P).eigenvectors.flip(1)[:, : self.config.dim]
+        V, P = V @ turn.float(), P @ turn
+        mean = torch.from_numpy(self._sum / max(1, self._n)) @ P
+        spread = float(torch.trace(P.T @ gram @ P) / max(1, self._n) - mean @ mean)
+        projection, labels = P.float().numpy(), rounded(V.numpy(), "int8")
+        return LandmarkEncoder(
+            self._kernel, projection, labels, frequency, mean.float().numpy(), max(spread, 1e-12) ** 0.5
+        )
+
+
+def _factor(matrix: Tensor) -> Tensor:
+    """Cholesky's, of the matrix with as little added to its diagonal as rounding errors ask for."""
+    more = 1e-6 * float(torch.diagonal(matrix).mean()) + 1e-9
+    while True:
+        factor: Tensor
+        factor, failed = torch.linalg.cholesky_ex(matrix + more * torch.eye(len(matrix), dtype=matrix.dtype))
+        if not failed:
+            return factor
+        more *= 4
+
+
+class Kernel:
+    """k(x) of the documents against the landmarks."""
+
+    def __init__(self, rows: WordMemory, curve: float) -> None:
+        self.rows, self.curve = rows, curve
+
+    def __call__(self, X: sp.csr_matrix) -> Codes:
+        """(n, m)"""
+        found = self.rows.cosines(X)
+        found *= np.float32(1 - self.curve) + np.float32(self.curve) * found
+        return found
+
+    def own(self) -> Codes:
+        """(m, m): the landmarks against each other."""
+        return self(self.rows.rows)
+
+
+@dataclass(frozen=True)
+class LandmarkEncoder:
+    """What training leaves; label vectors rounded to a byte a number (a saved encoder answers the same)."""
+
+    kernel: Kernel
+    projection: Codes  # (m, dim)
+    labels: Codes  # (n_labels, dim)
+    offsets: Codes  # (n_labels,)
+    mean: Codes  # (dim,) of the training points' codes
+    spread: float  # how far they are from it
+
+    VOTES: ClassVar[tuple[str, ...]] = ("codes: near", "codes: crowd")
+    OPINIONS: ClassVar[tuple[str, ...]] = ("regression", "log regression")
+
+    def encode(self, X: sp.csr_matrix) -> Codes:
+        """(n, dim)"""
+        out = np.empty((X.shape[0], self.projection.shape[1]), dtype=np.float32)
+        for a in range(0, X.shape[0], _BLOCK):
+            out[a : a + _BLOCK] = self.kernel(X[a : a + _BLOCK]) @ self.projection
+        return out
+
+    def searched(self, codes: Codes) -> Codes:
+        """The codes as neighbours are searched: seen from their mean, of unit length; (n, dim)."""
+        found = unit_rows(codes - self.mean)
+        found[~codes.any(axis=1)] = 0
+        return found
+
+    def sets(self, Y: sp.csr_matrix) -> None:
+        """This space knows no label sets."""
+
+    def opinions(self, codes: Codes, labels: npt.NDArray[np.int64]) -> list[Codes]:
+        """s of the labels (n, k) of each row, within 0 and 1, and its log; 0 where a label is -1."""
+        out = np.empty(labels.shape, dtype=np.float32)
+        over_blocks(lambda a, b: score_pairs(codes, self.labels, labels, out, a, b), len(codes))
+        out += self.offsets[labels]
+        out[labels < 0] = 0
+        np.clip(out, 0, 1, out=out)
+        return [out, np.log(out + np.float32(FAINT))]
+
+    def extended(self, codes: Codes, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> LandmarkEncoder:
+        """With vectors for the labels that are new: along the mean of their points' searched codes (n, dim), so long
+        that a usual point that lies there has a whole label."""
+        labels = np.zeros((Y.shape[1], self.labels.shape[1]), dtype=np.float32)
+        labels[: len(self.labels)] = self.labels
+        means = unit_rows(np.asarray(Y[:, new].T @ codes, dtype=np.float32))  # (new, dim)
+        labels[new] = rounded(means / np.float32(self.spread), "int8")
+        offsets = np.zeros(Y.shape[1], dtype=np.float32)
+        offsets[: len(self.offsets)] = self.offsets
+        offsets[new] = -labels[new] @ self.mean
+        return replace(self, labels=labels, offsets=offsets)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        facts = np.array([[self.spread, self.kernel.curve]], dtype=np.float32)
+        tables = {
+            "projection": self.projection,
+            "offsets": self.offsets[:, None],
+            "mean": self.mean[None],
+            "facts": facts,
+        }
+        packed = {name: pack_table(name, table, "float32")[name] for name, table in tables.items()}
+        rows = {f"landmarks.{key}": array for key, array in self.kernel.rows.state().items()}
+        return {**packed, **pack_table("labels", self.labels, "int8"), **rows}
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int, n_labels: int, dim: int
+    ) -> LandmarkEncoder:
+        """The counterpart of `state`, every shape checked."""
+        start = "landmarks."
+        rows = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+        m = len(rows["indptr"]) - 1
+        shapes = {
+            "projection": (m, dim),
+            "labels": (n_labels, dim),
+            "offsets": (n_labels, 1),
+            "mean": (1, dim),
+            "facts": (1, 2),
+        }
+        projection, labels, offsets, mean, facts = (
+            unpack_table(name, arrays, *shape) for name, shape in shapes.items()
+        )
+        kernel = Kernel(WordMemory.restored(rows, m, n_features), float(facts[0, 1]))
+        return cls(kernel, projection, labels, offsets[:, 0], mean[0], float(facts[0, 0]))
