@@ -160,6 +160,8 @@ class LandmarkEncoder:
 
     def encode(self, X: sp.csr_matrix) -> Codes:
         """(n, dim)"""
+        if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
+            return self.kernel(X) @ self.projection
         out = np.empty((X.shape[0], self.projection.shape[1]), dtype=np.float32)
         for a in range(0, X.shape[0], _BLOCK):
             out[a : a + _BLOCK] = self.kernel(X[a : a + _BLOCK]) @ self.projection

@@ -24,6 +24,9 @@ DEFAULT_COST = 0.3
 _RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
 
+_NEAR = 8000
+"""Labels whose sums fit into the first cache: adding to one of more takes twice the time."""
+
 
 @dataclass(frozen=True)
 class RankerConfig(Config):
@@ -111,7 +114,7 @@ class SparseRanker:
         """Whether the features of some documents have fewer weights than their labels (n, k) have."""
         by_feature = int(self._n_weights[features].sum()) + len(labels) * len(self.bias_) // 8  # sums are wiped
         by_label = int(np.diff(self._arrays[0])[labels].sum())
-        return 2 * by_feature < by_label
+        return (1 if len(self.bias_) < _NEAR else 2) * by_feature < by_label
 
     @cached_property
     def _n_weights(self) -> Array:
