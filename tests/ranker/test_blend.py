@@ -54,3 +54,10 @@ def test_without_anything_to_learn_from_evidence_counts_alike() -> None:
     )
     assert blend.weights == (0.0, 1.0)
     assert blend.bias == 0
+
+
+def test_rounding_errors_are_no_evidence() -> None:
+    evidence, hits = _pairs()
+    noise = np.float32(-6.9) + 5e-7 * hits[:, None].astype(np.float32)
+    blend = Blend.fit(["a", "b", "noise"], np.hstack([evidence[:, :2], noise]), hits)
+    assert abs(blend.weights[2]) < 0.01

@@ -35,7 +35,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index.shortlist import Ids, Scored, fused, ranked
 from zipfel.methods.base import Method, Points, State, under
@@ -154,8 +153,6 @@ class LightDXML(Method):
 
 
 def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:
-    """(rest, held out): at most 2,000 rows, in runs of consecutive ones."""
-    if train.n_points < 2:
-        return train, train
-    held = held_out_runs(train.n_points, max(1, min(2000, round(share * train.n_points))), run.rng(4))
-    return train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)
+    """(rest, held out): at most 2,000 rows, in runs of consecutive ones; all of them twice where they are too few."""
+    rest, held = train.split_runs(max(1, min(2000, round(share * train.n_points))), run.rng(4))
+    return (rest, held) if rest.n_points and held.n_points else (train, train)

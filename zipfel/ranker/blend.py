@@ -19,6 +19,8 @@ from zipfel.errors import ModelFileError
 Array = npt.NDArray[Any]
 _NEWTON, _LONGEST = 20, 4.0
 """Steps at most, and how far each may go for evidence of unit variance."""
+_NOISE = 1e-5
+"""Evidence that varies less than this, for its size, is the same for all pairs, but for rounding."""
 _TOP, _FIRST = 10, 1000
 """Candidates of a document that `fit_top` learns from; documents of which it learns from all candidates at first."""
 
@@ -40,7 +42,7 @@ class Blend:
         if len(evidence) == 0:
             return cls(tuple(names), tuple(float(name in monotone) for name in names), 0.0)
         mean, spread = evidence.mean(axis=0), evidence.std(axis=0)
-        spread = np.where(spread > 0, spread, 1.0)
+        spread = np.where(spread > _NOISE * (1 + np.abs(mean)), spread, 1.0)
         A = np.column_stack([(evidence - mean) / spread, np.ones(len(evidence))]).astype(np.float64)
         free = np.ones(A.shape[1], dtype=bool)
         while True:
