@@ -13,7 +13,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel import config as declared
-from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -53,15 +52,6 @@ class Points:
         held = max(1, min(round(self.n_points * share), at_most or self.n_points))
         order = rng.permutation(self.n_points)
         return self.take(np.sort(order[held:])), self.take(np.sort(order[:held]))
-
-    def split_runs(self, n: int, rng: np.random.Generator) -> tuple[Points, Points]:
-        """(rest, held out): n rows in runs of consecutive ones, see `held_out_runs`; less those with a label that no
-        row of the rest has, for what learns from the rest alone would never know it."""
-        held = held_out_runs(self.n_points, n, rng)
-        rest = np.setdiff1d(np.arange(self.n_points), held)
-        lost = np.bincount(self.Y[rest].indices, minlength=self.n_labels) == 0
-        held = held[self.Y[held] @ lost.astype(np.float32) == 0]
-        return self.take(np.setdiff1d(np.arange(self.n_points), held)), self.take(held)
 
 
 @dataclass(frozen=True)

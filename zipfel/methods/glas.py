@@ -35,6 +35,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index import build_index, load_index
 from zipfel.index.base import unit_rows
@@ -123,8 +124,8 @@ class Glas(Method):
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
         elif train.n_points >= _FEW:
             size = max(1, min(2000, round(self.config.valid_share * train.n_points)))
-            rest, held = train.split_runs(size, run.rng(20))
-            train, valid = (rest, held) if held.n_points else (train, None)
+            held = held_out_runs(train.n_points, size, run.rng(20))
+            train, valid = train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)
         if valid is None or not (self.config.votes or self.config.sparse):
             self._fit_network(train, valid, run)
             return

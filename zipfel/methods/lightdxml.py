@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index.shortlist import Ids, Scored, fused, ranked
 from zipfel.methods.base import Method, Points, State, under
@@ -51,6 +52,8 @@ from zipfel.threads import at_once
 _BLOCK = 512
 _SHARE = 0.8
 """Of a time budget, for the networks; the rest is for joining what they and the words say."""
+_FEW = 20
+"""Points below which none is held out."""
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 
 
@@ -153,6 +156,8 @@ class LightDXML(Method):
 
 
 def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:
-    """(rest, held out): at most 2,000 rows, in runs of consecutive ones; all of them twice where they are too few."""
-    rest, held = train.split_runs(max(1, min(2000, round(share * train.n_points))), run.rng(4))
-    return (rest, held) if rest.n_points and held.n_points else (train, train)
+    """(rest, held out): at most 2,000 rows, in runs of consecutive ones; where they are few, all of them twice."""
+    if train.n_points < _FEW:
+        return train, train
+    held = held_out_runs(train.n_points, max(1, min(2000, round(share * train.n_points))), run.rng(4))
+    return train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)

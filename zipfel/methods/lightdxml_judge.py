@@ -63,7 +63,7 @@ class Networks:
         return found
 
     def opinions(self, codes: Hidden, labels: Ids) -> Sequence[npt.NDArray[Any]]:
-        places = np.where(labels >= 0, self._places(labels), -1)
+        places = np.where(self.knows(labels), self._places(labels), -1)
         scored = [network.scorer.score(x, places) for network, x in zip(self.networks, codes, strict=True)]
         return [np.mean([getattr(s, name) for s in scored], axis=0) for name in ("logits", "cosines")]
 

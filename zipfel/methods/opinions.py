@@ -158,8 +158,9 @@ class Opinions:
             by_words, by_codes = self.words.vote(rows, 2 * _VOTED, near), self.judge.votes(codes, 2 * _VOTED)
         for voted in (by_words, by_codes):
             labels = labels if voted is None else self._united(labels, voted[0][:, :_VOTED])
-        columns = [*self.judge.opinions(codes, labels), self._log_counts[labels]]
-        columns = [np.where(labels >= 0, column, 0) for column in columns]
+        known = self.judge.knows(labels)
+        columns = [_or_mean(opinion, known) for opinion in self.judge.opinions(codes, labels)]
+        columns = [np.where(labels >= 0, column, 0) for column in [*columns, self._log_counts[labels]]]
         if by_words is not None:
             votes = votes_of(labels, *by_words, n_labels)
             columns += [*np.moveaxis(np.log(votes + np.float32(_FAINTER)), 2, 0), *np.moveaxis(votes, 2, 0)]
@@ -170,9 +171,10 @@ class Opinions:
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         return labels, np.stack(columns, axis=2).astype(np.float32)
 
-    def _united(self, labels: Ids, voted: Ids) -> Ids:
-        """Both sets of labels (n, c) and (n, v), each label once, without those that the judge does not know."""
-        new = self.judge.knows(voted) & ~(voted[:, :, None] == labels[:, None, :]).any(axis=2)
+    @staticmethod
+    def _united(labels: Ids, voted: Ids) -> Ids:
+        """Both sets of labels (n, c) and (n, v), each label once."""
+        new = ~(voted[:, :, None] == labels[:, None, :]).any(axis=2)
         return np.hstack([labels, np.where(new, voted, -1)])
 
     # -- state
@@ -192,6 +194,14 @@ class Opinions:
         found = cls(config, judge, known, counts, n_points, tail=tail)
         found.blend = Blend.from_facts(state.facts, found.names)
         return found
+
+
+def _or_mean(opinion: Array, known: Array) -> Array:
+    """(n, c), with the mean of a row's known ones for those that are not: a label whose only points were held out is
+    voted for, but the judge can't speak of it."""
+    opinion = np.where(known, opinion, 0)
+    mean = opinion.sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    return np.where(known, opinion, mean)
 
 
 def _counts(points: Points) -> Array:
