@@ -2,7 +2,7 @@
 
     x: feature values to the power `damping`, rows of unit length                        `ranker.damped`
     N(x): the m training points with the largest cosine with x                           `ranker.words`
-    f(x): code of a document; up to 30,000 labels a kernel ridge regression's, which also has an opinion s(l) of every
+    f(x): code of a document; up to 50,000 labels a kernel ridge regression's, which also has an opinion s(l) of every
           label `ranker.landmarks`; else a matcher's, in one cosine space with label sets g(y)   `ranker.matcher`
     M(x): the m training points with the largest cos(f(x), f(x_i)), or with the largest mean of it and of
           cos(f(x), g(y_i)) where there is a g                                           `ranker.memory`

@@ -44,7 +44,7 @@ _MORE = 20
 
 @dataclass(frozen=True)
 class RegressionConfig(Config):
-    most_labels: int = param(30_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
+    most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(None, "m; none: a tenth of the points, from 1,000 to 1,500", symbol="m", low=1)
     dim: int = param(128, "numbers in a code, at most one a label", low=1)
     curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)
