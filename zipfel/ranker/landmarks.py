@@ -36,7 +36,7 @@ FAINT = 1e-3
 """What the regression gives a label is told from nothing above this."""
 _BLOCK = 2048
 """Points that are summed at a time."""
-_LEAST, _MOST, _SHARE = 1000, 1500, 0.1
+_LEAST, _MOST, _SHARE = 1000, 2000, 0.1
 """Landmarks: a tenth of the points, within these limits."""
 _MORE = 20
 """Directions beyond `dim` that are looked at to find the best ones."""
@@ -45,7 +45,7 @@ _MORE = 20
 @dataclass(frozen=True)
 class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
-    landmarks: int | None = param(None, "m; none: a tenth of the points, from 1,000 to 1,500", symbol="m", low=1)
+    landmarks: int | None = param(None, "m; none: a tenth of the points, from 1,000 to 2,000", symbol="m", low=1)
     dim: int = param(128, "numbers in a code, at most one a label", low=1)
     curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)
     ridge: float = param(0.3, "r, how much the regression is held back", symbol="r", low=1e-6)
