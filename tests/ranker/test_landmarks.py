@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import known
-from zipfel.errors import ModelFileError
+from zipfel.errors import DataError, ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.ranker.landmarks import FAINT, Kernel, LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.words import WordMemory
@@ -109,6 +109,34 @@ def test_a_new_label_is_told_by_its_points() -> None:
     assert got[mine > 0].mean() > got[mine == 0].mean() + 0.5
 
 
+def test_labels_that_never_occur_cost_nothing() -> None:
+    train = known().train
+    occurring = np.unique(train.Y.indices)
+    wide = sp.csr_matrix((train.Y.data, train.Y.indices * 1000, train.Y.indptr), shape=(train.n_points, 10**6))
+    found = Landmarks(RegressionConfig(landmarks=train.n_points), train.X, wide, RUN, occurring * 1000)
+    found.add(train.X, wide)
+    assert len(found._hits) == len(occurring)
+    encoder, narrow = found.encoder(), _landmarks().encoder()
+    asked = np.tile(occurring, (train.n_points, 1))
+    one = encoder.opinions(encoder.encode(train.X), asked * 1000)[0]
+    np.testing.assert_allclose(one, narrow.opinions(narrow.encode(train.X), asked)[0], atol=0.02)
+    assert (encoder.opinions(encoder.encode(train.X), np.full((train.n_points, 1), 17))[0] == 0).all()
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    train = known().train
+    found = Landmarks(RegressionConfig(landmarks=5), train.X, train.Y, RUN)
+    found._gram[:] = np.nan
+    with pytest.raises(DataError, match="finite"):
+        found.encoder()
+
+
+def test_a_saved_curve_is_the_one_that_was_fitted() -> None:
+    encoder = _landmarks(curve=0.109).encoder()
+    again = LandmarkEncoder.restored(encoder.state(), known().test.n_features, known().test.n_labels, 7)
+    np.testing.assert_array_equal(again.encode(known().test.X), encoder.encode(known().test.X))
+
+
 def test_points_without_words_or_labels_are_no_trouble() -> None:
     X, Y = sp.csr_matrix((3, 4), dtype=np.float32), sp.csr_matrix((3, 2), dtype=np.float32)
     found = Landmarks(RegressionConfig(), X, Y, RUN)
@@ -126,6 +154,6 @@ def test_a_saved_encoder_answers_the_same() -> None:
 def test_a_damaged_encoder_is_refused(array: str) -> None:
     encoder, test = _landmarks().encoder(), known().test
     state = encoder.state()
-    state[array] = state[array][:-1] if array != "facts" else state[array] * np.nan
+    state[array] = state[array][:-1] if array != "facts" else np.array([[1, 3e38]], dtype=np.float32)
     with pytest.raises(ModelFileError):
         LandmarkEncoder.restored(state, test.n_features, test.n_labels, encoder.labels.shape[1])

@@ -52,7 +52,7 @@ def _add_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, place, start, stop
             if inner >= len(place):
                 continue
             if place[inner] >= 0:
-                front[row, place[inner]] = value
+                front[row, place[inner]] += value
                 continue
             for t in range(b_ptr[inner], b_ptr[inner + 1]):
                 sums[b_ids[t]] += value * b_values[t]

@@ -42,7 +42,7 @@ from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
-from zipfel.ranker.landmarks import LandmarkEncoder
+from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
@@ -52,8 +52,6 @@ from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
 TAILS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-_FAINT = 1e-3
-"""Votes below this count as none: log(v + 0.001)."""
 _BLOCK = 2048
 """Rows that are answered at a time."""
 _FEW = 20
@@ -185,7 +183,7 @@ class Auto(Method):
             margin = np.where(labels < 0, -1, self.ranker_.score(X, labels))
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
-            columns += [*np.moveaxis(np.log(votes + np.float32(_FAINT)), 2, 0), *np.moveaxis(votes, 2, 0)]
+            columns += [*np.moveaxis(np.log(votes + np.float32(FAINT)), 2, 0), *np.moveaxis(votes, 2, 0)]
         if c.codes:
             columns += self.encoder_.opinions(codes, labels)
         if c.prior:
@@ -264,7 +262,7 @@ class Auto(Method):
         return Scored(
             x, found[0], evidence[0], self.blend_, self.tail_ * self._rarity,
             self.ranker_ if c.classifiers else None, [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())],
-            near[0][0], near[1][0], self.words_.rows, self.Y_, _FAINT,
+            near[0][0], near[1][0], self.words_.rows, self.Y_, FAINT,
         ).explanation(labels, self.priors_)  # fmt: skip
 
     # -- state

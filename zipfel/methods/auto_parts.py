@@ -47,7 +47,8 @@ class Fitting:
         """On the points that it has not summed yet."""
         points = self.points.take(np.flatnonzero(seen & ~self._encoded))
         if not isinstance(self._encoding, Landmarks):
-            self._encoding = Landmarks(config, points.X, points.Y, self.run)
+            occurring = np.unique(self.points.Y.indices)
+            self._encoding = Landmarks(config, points.X, points.Y, self.run, occurring)
         self._encoding.add(points.X, points.Y)
         self._encoded |= seen
         return self._encoding.encoder()

@@ -4,7 +4,7 @@
     s(x) = p + k(x) W                                    p: the labels' frequencies
     W = argmin_W  sum_i |y_i - s(x_i)|^2 + r tr(W' K W)  K: the landmarks against each other
       = (G + r K)^-1 T,  G = sum_i k(x_i)' k(x_i),  T = sum_i k(x_i)' (y_i - p)
-    f(x) = k(x) W V                                      codes; V: the `dim` directions in which s(x) varies most
+    f(x) = k(x) W V                                      codes; V: the `dim` directions in which s(x) - p is largest
     s_l(x) = p_l + f(x) . v_l                            what the regression thinks of label l
 
 G and T are sums over points: when more points come, theirs are added. Training points whose codes are near a document's
@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from zipfel.config import Config, param
+from zipfel.errors import DataError, ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.kernels.topk import score_pairs
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
@@ -33,11 +34,15 @@ from zipfel.threads import check_halted, get_threads, over_blocks, use_threads
 
 Codes = npt.NDArray[np.float32]
 FAINT = 1e-3
-"""What the regression gives a label is told from nothing above this."""
+"""Votes, and what the regression gives a label, count as none below this: log(v + 0.001)."""
 _BLOCK = 2048
 """Points that are summed at a time."""
 _LEAST, _MOST, _SHARE = 1000, 2000, 0.1
 """Landmarks: a tenth of the points, within these limits."""
+_LEAST_SPREAD = 1e-4
+"""Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
+_STRIPE, _TRIES = 512, 30
+"""Columns of G that are summed at a time; how often its diagonal is lifted at most, four times as much each time."""
 _MORE = 20
 """Directions beyond `dim` that are looked at to find the best ones."""
 
@@ -45,7 +50,9 @@ _MORE = 20
 @dataclass(frozen=True)
 class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
-    landmarks: int | None = param(None, "m; none: a tenth of the points, from 1,000 to 2,000", symbol="m", low=1)
+    landmarks: int | None = param(
+        None, "m; none: a tenth of the points, from 1,000 to 2,000", symbol="m", low=1, high=20_000
+    )
     dim: int = param(128, "numbers in a code, at most one a label", low=1)
     curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)
     ridge: float = param(0.3, "r, how much the regression is held back", symbol="r", low=1e-6)
@@ -54,13 +61,25 @@ class RegressionConfig(Config):
 class Landmarks:
     """What is summed over train, and what follows from it."""
 
-    def __init__(self, config: RegressionConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
-        self.config, self._run = config, run
+    def __init__(
+        self,
+        config: RegressionConfig,
+        X: sp.csr_matrix,
+        Y: sp.csr_matrix,
+        run: Run,
+        occurring: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """occurring: labels that some point has, of X or of what is added later; default: all. The others cost nothing:
+        a file may declare a million and have a thousand."""
+        self.config, self._n_labels = config, int(Y.shape[1])
+        self._occurring = np.arange(self._n_labels)
+        if occurring is not None and len(occurring):
+            self._occurring = occurring
         known = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         wanted = config.landmarks or int(np.clip(_SHARE * X.shape[0], _LEAST, _MOST))
         drawn = np.sort(run.rng(21).permutation(known)[:wanted]) if len(known) else np.arange(1)
-        self._kernel = Kernel(WordMemory.whole(X[drawn]), config.curve)
-        m, n_labels = len(drawn), Y.shape[1]
+        self._kernel = Kernel(WordMemory.whole(X[drawn]), float(np.float32(config.curve)))  # as it is saved
+        m, n_labels = len(drawn), len(self._occurring)
         self._gram = np.zeros((m, m))
         self._hits = np.zeros((n_labels, m), dtype=np.float32)  # sum_i y_i k(x_i)
         self._sum = np.zeros(m)  # sum_i k(x_i)
@@ -73,21 +92,22 @@ class Landmarks:
         """Sums over more points."""
         for start in range(0, X.shape[0], _BLOCK):
             check_halted()
-            near, labels = self._kernel(X[start : start + _BLOCK]), Y[start : start + _BLOCK]
-            self._gram += near.T @ near
+            near, labels = self._kernel(X[start : start + _BLOCK]), Y[start : start + _BLOCK][:, self._occurring]
+            with use_threads(get_threads()):  # torch counts its threads for each of ours
+                _add_square(self._gram, near)
             present = np.unique(labels.indices)
             self._hits[present] += labels[:, present].T @ near
             self._sum += near.sum(axis=0, dtype=np.float64)
         self._n += X.shape[0]
-        self._counts += np.bincount(Y.indices, minlength=Y.shape[1])
+        self._counts += np.bincount(Y.indices, minlength=self._n_labels)[self._occurring]
 
     def encoder(self) -> LandmarkEncoder:
-        with use_threads(get_threads()):  # torch counts its threads for each of ours
+        with use_threads(get_threads()):
             return self._solved()
 
     def _solved(self) -> LandmarkEncoder:
         frequency = (self._counts / max(1, self._n)).astype(np.float32)
-        gram = torch.from_numpy(self._gram)
+        gram = torch.from_numpy(np.triu(self._gram) + np.triu(self._gram, 1).T)
         factor = _factor(gram + self.config.ridge * torch.from_numpy(self._kernel.own()).double())
 
         hits, sums, p = (torch.from_numpy(a) for a in (self._hits, self._sum.astype(np.float32), frequency))
@@ -110,21 +130,30 @@ class Landmarks:
         V, P = V @ turn.float(), P @ turn
         mean = torch.from_numpy(self._sum / max(1, self._n)) @ P
         spread = float(torch.trace(P.T @ gram @ P) / max(1, self._n) - mean @ mean)
-        projection, labels = P.float().numpy(), rounded(V.numpy(), "int8")
-        return LandmarkEncoder(
-            self._kernel, projection, labels, frequency, mean.float().numpy(), max(spread, 1e-12) ** 0.5
-        )
+        labels, offsets = np.zeros((self._n_labels, V.shape[1]), dtype=np.float32), np.zeros(self._n_labels, np.float32)
+        labels[self._occurring], offsets[self._occurring] = rounded(V.numpy(), "int8"), frequency
+        spread = max(spread, _LEAST_SPREAD) ** 0.5
+        return LandmarkEncoder(self._kernel, P.float().numpy(), labels, offsets, mean.float().numpy(), spread)
+
+
+def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
+    """gram += near' near, on the diagonal and above. By torch: numpy's product would take all cores, whatever number of
+    threads was asked for."""
+    rows = torch.from_numpy(near)
+    for a in range(0, len(gram), _STRIPE):
+        gram[a : a + _STRIPE, a:] += (rows[:, a : a + _STRIPE].T @ rows[:, a:]).numpy()
 
 
 def _factor(matrix: Tensor) -> Tensor:
     """Cholesky's, of the matrix with as little added to its diagonal as rounding errors ask for."""
     more = 1e-6 * float(torch.diagonal(matrix).mean()) + 1e-9
-    while True:
+    for _ in range(_TRIES):
         factor: Tensor
         factor, failed = torch.linalg.cholesky_ex(matrix + more * torch.eye(len(matrix), dtype=matrix.dtype))
         if not failed:
             return factor
         more *= 4
+    raise DataError("no regression can be fitted: feature values are not finite, or too large")
 
 
 class Kernel:
@@ -216,6 +245,8 @@ class LandmarkEncoder:
         """The counterpart of `state`, every shape checked."""
         start = "landmarks."
         rows = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+        if rows.get("indptr", np.zeros(())).ndim != 1:
+            raise ModelFileError("the landmarks in the model are damaged: they have no rows")
         m = len(rows["indptr"]) - 1
         shapes = {
             "projection": (m, dim),
@@ -227,5 +258,8 @@ class LandmarkEncoder:
         projection, labels, offsets, mean, facts = (
             unpack_table(name, arrays, *shape) for name, shape in shapes.items()
         )
-        kernel = Kernel(WordMemory.restored(rows, m, n_features), float(facts[0, 1]))
-        return cls(kernel, projection, labels, offsets[:, 0], mean[0], float(facts[0, 0]))
+        spread, curve = map(float, facts[0])
+        if not (0 <= curve <= 1 and spread >= 1e-6):
+            raise ModelFileError(f"the regression in the model is damaged: curve {curve}, spread {spread}")
+        kernel = Kernel(WordMemory.restored(rows, m, n_features), curve)
+        return cls(kernel, projection, labels, offsets[:, 0], mean[0], spread)

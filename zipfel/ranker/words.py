@@ -102,7 +102,7 @@ class WordMemory:
             and indptr.shape == (n_points + 1,)
             and features.shape == values.shape == (int(indptr[-1]),)
             and int(indptr[0]) == 0
-            and bool((np.diff(indptr) >= 0).all())
+            and bool((indptr[1:] >= indptr[:-1]).all())  # differences could wrap around
             and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
         )
         if not sound:
