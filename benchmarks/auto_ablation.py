@@ -13,7 +13,7 @@ VARIANTS = {
     "without codes": "auto[codes=false]",
     "preset quick: without codes, shorter shortlists": "auto:quick",
     "codes of a matcher, whatever the number of labels": "auto[regression.most_labels=0]",
-    "without single labels in the matcher's loss": "auto[regression.most_labels=0;matcher.labels=0]",
+    "the same without single labels in the matcher's loss": "auto[regression.most_labels=0;matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",
     "votes for the shortlist only": "auto[votes=false]",
     "without label frequencies": "auto[prior=false]",
