@@ -35,7 +35,7 @@ class AutoConfig(declared.Config):
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     prior: bool = param(True, "the label's frequency counts")
     tail: float | None = param(
-        None, "t, bonus of rare labels; none: the most that costs 0.1 points of precision, to 0.3", symbol="t", low=0
+        None, "t, bonus of rare labels; none: the most that costs 0.2 points of precision, to 0.4", symbol="t", low=0
     )
     valid_share: float = param(
         0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
