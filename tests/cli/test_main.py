@@ -56,6 +56,13 @@ def test_fit_with_test_prints_json(train: Path, tmp_path: Path) -> None:
     assert {"nDCG@3", "PSP@5", "seconds", "model_mb"} <= scores.keys()
 
 
+def test_fit_ends_with_the_one_figure(train: Path, tmp_path: Path) -> None:
+    words = ("fit", train, "--method", "knn", "--out", tmp_path / "m")
+    assert "P@1" not in zipfel(*words).stdout.splitlines()[-1]
+    last = zipfel(*words, "--test", train).stdout.splitlines()[-1]
+    assert "P@1 100.00 on test; model of" in last
+
+
 def test_evaluate(model: Path, train: Path) -> None:
     done = zipfel("evaluate", model, train, "--k", "1,2", "--json")
     scores = json.loads(done.stdout)

@@ -132,7 +132,8 @@ def report(model: Zipfel, scores: dict[str, float], out: Path, seconds: float, *
 
     if scores:
         console().print(metric_table({k: v for k, v in scores.items() if "[" not in k}, (1, 3, 5), "on test"))
-    typer.echo(f"{model.method} fitted in {seconds:.1f} s; model of {megabytes:.1f} MB in {out}")
+    good = f", P@1 {100 * scores['P@1']:.2f} on test" if "P@1" in scores else ""
+    typer.echo(f"{model.method} fitted in {seconds:.1f} s{good}; model of {megabytes:.1f} MB in {out}")
 
 
 def parse_settings(words: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
