@@ -103,6 +103,12 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> No
     assert all(word in shown.get() for word in ("[red]", "[bold]name[/bold]", "P@1[tail]"))
 
 
+def test_names_of_parameters_are_whole_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = zipfel("methods", "auto").stdout
+    assert {"regression.landmarks", "regression.most_labels", "ranker.positive_cost"} <= set(shown.split())
+
+
 def test_methods() -> None:
     shown = zipfel("methods").stdout
     assert all(name in shown for name in ("popular", "knn", "centroid", "n_neighbors"))

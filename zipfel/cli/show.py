@@ -54,7 +54,8 @@ def prediction_table(title: str, labels: Iterable[tuple[str, float]]) -> Table:
 
 def parameter_table(parameters: Sequence[Parameter]) -> Table:
     table = Table(header_style="bold", box=None, pad_edge=False)
-    for column in ("  parameter", "default", "allowed", "in the paper", "what it does"):
+    table.add_column("  parameter", no_wrap=True)  # half a name can't be typed
+    for column in ("default", "allowed", "in the paper", "what it does"):
         table.add_column(column)
     for p in parameters:
         table.add_row(
