@@ -61,3 +61,10 @@ def test_rounding_errors_are_no_evidence() -> None:
     noise = np.float32(-6.9) + 5e-7 * hits[:, None].astype(np.float32)
     blend = Blend.fit(["a", "b", "noise"], np.hstack([evidence[:, :2], noise]), hits)
     assert abs(blend.weights[2]) < 0.01
+
+
+def test_a_start_that_is_far_off_leads_to_the_same_weights() -> None:
+    names, pairs = ["a", "b", "c"], _pairs()
+    blend = Blend.fit(names, *pairs)
+    again = Blend.fit(names, *pairs, start=Blend(tuple(names), (40.0, 40.0, -40.0), 10.0))
+    np.testing.assert_allclose(again.weights, blend.weights, atol=1e-4)

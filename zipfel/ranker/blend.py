@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 
 Array = npt.NDArray[Any]
-_NEWTON, _LONGEST = 20, 4.0
-"""Steps at most, and how far each may go for evidence of unit variance."""
+_NEWTON, _HALVINGS, _NEAR = 20, 20, 1e-5
+"""Newton's steps at most, how often each may be halved, and the step, for evidence of unit variance, that is the last."""
 _NOISE = 1e-5
 """Evidence that varies less than this, for its size, is the same for all pairs, but for rounding."""
-_TOP, _FIRST = 10, 1000
+_TOP, _FIRST = 10, 300
 """Candidates of a document that `fit_top` learns from; documents of which it learns from all candidates at first."""
 
 
@@ -35,19 +35,30 @@ class Blend:
 
     @classmethod
     def fit(
-        cls, names: Sequence[str], evidence: Array, hits: Array, *, monotone: Sequence[str] = (), ridge: float = 1.0
+        cls,
+        names: Sequence[str],
+        evidence: Array,
+        hits: Array,
+        *,
+        monotone: Sequence[str] = (),
+        ridge: float = 1.0,
+        start: Blend | None = None,
     ) -> Blend:
         """evidence: (p, f), a row a pair; hits: (p,) whether the label is the document's. ridge: on unit variance.
-        Where there is nothing to learn from, all evidence that can only speak for a label counts alike."""
+        start: a blend that may be near. Where there is nothing to learn from, all evidence that can only speak for a
+        label counts alike."""
         if len(evidence) == 0:
             return cls(tuple(names), tuple(float(name in monotone) for name in names), 0.0)
         mean, spread = evidence.mean(axis=0), evidence.std(axis=0)
         spread = np.where(spread > _NOISE * (1 + np.abs(mean)), spread, 1.0)
         A = np.column_stack([(evidence - mean) / spread, np.ones(len(evidence))]).astype(np.float64)
         free = np.ones(A.shape[1], dtype=bool)
+        theta = np.zeros(A.shape[1])
+        if start is not None:
+            theta = np.append(np.array(start.weights) * spread, start.bias + np.array(start.weights) @ mean)
         while True:
-            theta = np.zeros(A.shape[1])
-            theta[free] = _newton(A[:, free], hits.astype(np.float64), ridge)
+            theta = np.where(free, theta, 0.0)
+            theta[free] = _newton(A[:, free], hits.astype(np.float64), ridge, theta[free])
             wrong = [i for i, name in enumerate(names) if name in monotone and theta[i] < 0]
             if not wrong:
                 break
@@ -62,14 +73,14 @@ class Blend:
         """The same for (n, c, f) evidence, (n, c) hits and which pairs are real; learnt in the end only from each
         document's best candidates: the order of the others does not matter."""
         few = known.copy()
-        few[np.arange(len(known)) % max(1, len(known) // _FIRST) > 0] = False  # enough to tell who is among the best
+        few[np.arange(len(known)) % -(-len(known) // _FIRST) > 0] = False  # enough to tell who is among the best
         blend = cls.fit(names, evidence[few], hits[few], monotone=monotone)
         for _ in range(2):
             scores = np.where(known, blend(evidence), -np.inf)
             width = min(_TOP, scores.shape[1])
             cut = -np.partition(-scores, width - 1, axis=1)[:, width - 1 : width]
             best = known & (scores >= cut)
-            blend = cls.fit(names, evidence[best], hits[best], monotone=monotone)
+            blend = cls.fit(names, evidence[best], hits[best], monotone=monotone, start=blend)
         return blend
 
     def __call__(self, evidence: Array) -> npt.NDArray[np.float32]:
@@ -103,18 +114,31 @@ def is_true(labels: Array, Y: sp.csr_matrix) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _newton(A: Array, y: Array, ridge: float) -> Array:
-    """Ridge logistic regression; the last column is the intercept and goes free. Steps are cut short where they are so
-    long that they might lead away."""
-    theta = np.zeros(A.shape[1])
+def _newton(A: Array, y: Array, ridge: float, theta: Array) -> Array:
+    """Ridge logistic regression from theta on; the last column is the intercept and goes free. A step that leads up is
+    halved until it leads down."""
     penalty = np.full(A.shape[1], ridge)
     penalty[-1] = 1e-6
+
+    def loss(theta: Array, scores: Array) -> float:
+        return float(np.logaddexp(0, scores).sum() - y @ scores + penalty @ theta**2 / 2)
+
+    scores = A @ theta
+    before = loss(theta, scores)
     for _ in range(_NEWTON):
-        p = 1.0 / (1.0 + np.exp(-np.clip(A @ theta, -30, 30)))
+        p = 1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))
         gradient = A.T @ (p - y) + penalty * theta
         curvature = (A * (p * (1 - p))[:, None]).T @ A + np.diag(penalty + 1e-9)
         step = np.linalg.solve(curvature, gradient)
-        theta -= step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-12))
-        if np.abs(step).max() < 1e-6:
+        for _ in range(_HALVINGS):
+            scores = A @ (theta - step)
+            now = loss(theta - step, scores)
+            if now <= before:
+                break
+            step = step / 2
+        else:  # no way down but rounding: this is the optimum
+            break
+        theta, before = theta - step, now
+        if np.abs(step).max() < _NEAR:
             break
     return theta
