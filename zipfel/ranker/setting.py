@@ -39,7 +39,7 @@ def choose_setting(
     X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, settings: tuple[Setting, ...]
 ) -> Setting:
     """The setting with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the
-    first, where the best is not better by two standard errors."""
+    first, where the best is not better by three standard errors: the best of several is soon better by two."""
     if len(settings) == 1:
         return settings[0]
     asked = held_out_runs(X.shape[0], min(_ASK, X.shape[0] // 5), rng)
@@ -57,7 +57,7 @@ def choose_setting(
         found |= dict(zip(between, at_once(*(partial(quality, setting) for setting in between)), strict=True))
     best = max(found, key=lambda setting: found[setting].mean())
     gain = found[best] - found[first]
-    return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else first
+    return best if gain.mean() > 3 * gain.std() / np.sqrt(len(gain)) else first
 
 
 def _precision(

@@ -74,10 +74,11 @@ class WordMemory:
     def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """The same for the rows of train themselves (n, n_features): none is its own neighbour."""
         ids, cosines = self._index.search(X, m + 1)
-        own = (ids == np.arange(len(ids))[:, None]) | (cosines <= 0)
-        order = np.argsort(own, axis=1, kind="stable")[:, :m]  # the others move up
-        ids, cosines = (np.take_along_axis(np.where(own, pad, a), order, 1) for a, pad in ((ids, -1), (cosines, 0)))
-        return ids.astype(np.int32), cosines.astype(np.float32)
+        own = ids == np.arange(len(ids))[:, None]
+        own[~own.any(axis=1), -1] = True  # where it was not found, the farthest goes
+        ids, cosines = (a[~own].reshape(len(ids), -1) for a in (ids, cosines))
+        near = cosines > 0
+        return np.where(near, ids, -1).astype(np.int32), np.where(near, cosines, np.float32(0))
 
     def state(self) -> dict[str, Array]:
         narrow = np.uint16 if self.rows.shape[1] <= np.iinfo(np.uint16).max else np.int32
