@@ -39,7 +39,7 @@ def choose_setting(
     X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, settings: tuple[Setting, ...]
 ) -> Setting:
     """The setting with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the
-    first, where the best is not better by three standard errors: the best of several is soon better by two."""
+    first, unless the last is better by three standard errors: then the best may also lie between the two."""
     if len(settings) == 1:
         return settings[0]
     asked = held_out_runs(X.shape[0], min(_ASK, X.shape[0] // 5), rng)
@@ -53,11 +53,11 @@ def choose_setting(
 
     first, *between, last = settings
     found = dict(zip((first, last), at_once(lambda: quality(first), lambda: quality(last)), strict=True))
-    if found[last].mean() > found[first].mean():  # the best may lie between the two
-        found |= dict(zip(between, at_once(*(partial(quality, setting) for setting in between)), strict=True))
-    best = max(found, key=lambda setting: found[setting].mean())
-    gain = found[best] - found[first]
-    return best if gain.mean() > 3 * gain.std() / np.sqrt(len(gain)) else first
+    gain = found[last] - found[first]
+    if gain.mean() <= 3 * gain.std() / np.sqrt(len(gain)):
+        return first
+    found |= dict(zip(between, at_once(*(partial(quality, setting) for setting in between)), strict=True))
+    return max(found, key=lambda setting: found[setting].mean())
 
 
 def _precision(
