@@ -19,8 +19,9 @@ import torch
 from benchmarks import Bar
 from zipfel.data.synthetic import synth
 from zipfel.index import build_index
+from zipfel.kernels.bag import encode_bag
 from zipfel.losses.bce import candidate_bce
-from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.bag import bag
 from zipfel.nn.score import candidate_scores, with_constant
 from zipfel.nn.table import Table
 from zipfel.run import Run

@@ -8,8 +8,10 @@ import time
 
 import numpy as np
 import pytest
+import threadpoolctl
 
-from zipfel.threads import Halted, at_once, blocks, check_halted, get_threads, over_blocks, use_threads
+import zipfel.threads
+from zipfel.threads import Halted, at_once, blas_threads, blocks, check_halted, get_threads, over_blocks, use_threads
 
 
 def test_blocks_cover_everything_once() -> None:
@@ -129,3 +131,15 @@ def test_works_inside_works_may_have_more_threads_and_are_halted_with_them() -> 
 
 def test_alone_nothing_halts() -> None:
     check_halted()
+
+
+def test_products_of_numpy_keep_to_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def most() -> int:
+        found = threadpoolctl.threadpool_info()
+        return max(int(pool["num_threads"]) for pool in found if pool["user_api"] == "blas")
+
+    before = most()
+    monkeypatch.setattr(zipfel.threads, "available_threads", lambda: 64)
+    with use_threads(1), blas_threads():
+        assert most() == 1
+    assert most() == before

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -51,6 +52,23 @@ def use_threads(threads: int | None) -> Iterator[None]:
         yield
     finally:
         set_threads(before)
+
+
+@contextmanager
+def blas_threads() -> Iterator[None]:
+    """numpy's products inside take as many threads as kernels do; else they would take all cores."""
+    if get_threads() >= available_threads():
+        yield
+        return
+    with _blas().limit(limits=get_threads(), user_api="blas"):
+        yield
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def blocks(n: int, parts: int) -> list[tuple[int, int]]:

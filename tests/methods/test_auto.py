@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,3 +92,16 @@ def test_documents_that_share_nothing_make_a_model_all_the_same() -> None:
     again = make_method("auto", {"codes": False})
     again.restore(round_trip(method.state()), 3, 3)
     assert again.predict(points.X, 1).labels[:, 0].tolist() == [0, 1, 2]
+
+
+def test_torch_is_not_loaded() -> None:
+    """It takes a second, and auto has no use for it up to 50,000 labels."""
+    code = (
+        "import sys; from tests.contract import QUICK, known; from zipfel.methods import make_method; "
+        "from zipfel.run import Run; method = make_method('auto', QUICK['auto']); "
+        "method.fit(known().train, None, Run(seed=1, threads=2)); method.predict(known().test.X, 3); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

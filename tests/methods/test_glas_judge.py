@@ -60,7 +60,7 @@ def test_scores_of_any_labels_are_those_of_the_search() -> None:
     method = fitted()
     codes = method.encode(known().test.X)
     found = method.search(codes, 3)
-    np.testing.assert_allclose(method.scores(codes, found.labels), found.scores, rtol=1e-5)
+    np.testing.assert_allclose(method.scores(codes, found.labels), found.scores, rtol=1e-5, atol=1e-6)
     unseen = np.full((len(codes), 1), 6)  # label 6 is never seen
     assert np.isneginf(method.scores(codes, unseen)).all()
 

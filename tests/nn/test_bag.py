@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zipfel.nn.bag import LocalRows, bag, bag_plain, encode_bag
+from zipfel.kernels.bag import encode_bag
+from zipfel.nn.bag import LocalRows, bag, bag_plain
 from zipfel.threads import use_threads
 
 

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from tests.contract import known
 from zipfel.nn.quantize import unpack_table
-from zipfel.ranker.matcher import Encoder, Matcher, MatcherConfig
+from zipfel.ranker.encoder import Encoder, MatcherConfig
+from zipfel.ranker.matcher import Matcher
 from zipfel.run import Run
 
 

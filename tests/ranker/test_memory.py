@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from zipfel.index.base import unit_rows
+from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder
-from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import Memory
 from zipfel.ranker.words import WordMemory
 

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from zipfel.kernels.bag import encode_bag
 from zipfel.losses.bce import candidate_bce
-from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.bag import bag
 from zipfel.nn.score import candidate_scores
 from zipfel.nn.table import Table
 from zipfel.run import Run

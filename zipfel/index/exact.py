@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.kernels.topk import byte_scores, merge_topk, sort_topk, topk
 from zipfel.nn.quantize import pack_table, unpack_table
-from zipfel.threads import over_blocks
+from zipfel.threads import blas_threads, over_blocks
 
 _QUERIES, _VECTORS = 256, 8192
 """A block of scores is 8 MB: it stays in the cache between the product and the heaps."""
@@ -24,12 +23,11 @@ class ExactIndex(Index):
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         places = np.full((len(queries), k), -1, dtype=np.int64)
-        vectors = torch.from_numpy(self.vectors)
         for a in range(0, len(queries), _QUERIES):
             b = min(a + _QUERIES, len(queries))
-            asked = torch.from_numpy(queries[a:b])
-            for start in range(0, len(vectors), _VECTORS):
-                block = (asked @ vectors[start : start + _VECTORS].T).numpy()  # (b - a, at most _VECTORS)
+            for start in range(0, len(self.vectors), _VECTORS):
+                with blas_threads():
+                    block = queries[a:b] @ self.vectors[start : start + _VECTORS].T  # (b - a, at most _VECTORS)
                 _merge(block, start, best[a:b], places[a:b])
         over_blocks(lambda i, j: sort_topk(best, places, i, j), len(queries))
         return places, best

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from numba import njit
+
+from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 
@@ -60,3 +63,22 @@ def localise(indptr: Array, indices: Array, values: Array, place: Array) -> tupl
             by_values[fill[j]] = values[at]
             fill[j] += 1
     return ids[:count].copy(), local, by_indptr, by_indices, by_values
+
+
+def encode_bag(X: sp.csr_matrix, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n, dim) = X @ table for prediction, straight on the whole table."""
+    out = np.empty((X.shape[0], table.shape[1]), dtype=np.float32)
+    sum_into(
+        X.indptr.astype(np.int64),
+        X.indices.astype(np.int32, copy=False),
+        X.data.astype(np.float32, copy=False),
+        table,
+        out,
+    )
+    return out
+
+
+def sum_into(indptr: Array, indices: Array, values: Array, table: Array, out: Array) -> None:
+    """`bag_sum` over all rows, on all threads where that pays."""
+    parts = None if len(indices) > 4096 else 1
+    over_blocks(lambda a, b: bag_sum(indptr, indices, values, table, out, a, b), len(out), parts=parts)

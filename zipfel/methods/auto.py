@@ -42,8 +42,8 @@ from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
+from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
-from zipfel.ranker.matcher import Encoder
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
 from zipfel.ranking import Ranking

@@ -9,8 +9,8 @@ from typing import Any
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
+from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import RegressionConfig
-from zipfel.ranker.matcher import MatcherConfig
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "shortlist": 50}}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,14 @@ import numpy.typing as npt
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
+from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import Landmarks, RegressionConfig
-from zipfel.ranker.matcher import Matcher, MatcherConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.words import vote_weights
 from zipfel.run import Run
+
+if TYPE_CHECKING:
+    from zipfel.ranker.matcher import Matcher
 
 Array = npt.NDArray[Any]
 Found = tuple[Array, Array]
@@ -54,6 +57,8 @@ class Fitting:
         return self._encoding.encoder()
 
     def train_matcher(self, config: MatcherConfig, seen: Array) -> AnyEncoder:
+        from zipfel.ranker.matcher import Matcher  # it needs torch, which takes a second to load
+
         points = self.points if seen.all() else self.points.take(np.flatnonzero(seen))
         again = isinstance(self._encoding, Matcher)
         if not isinstance(self._encoding, Matcher):

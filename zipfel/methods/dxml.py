@@ -41,11 +41,12 @@ from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
 from zipfel.index.clusters import Clusters
+from zipfel.kernels.bag import encode_bag
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.dxml_config import ACTIVATIONS, DxmlConfig
-from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.bag import bag
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.ranking import Ranking

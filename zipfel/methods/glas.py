@@ -39,6 +39,7 @@ from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.index import build_index, load_index
 from zipfel.index.base import unit_rows
+from zipfel.kernels.bag import encode_bag
 from zipfel.kernels.topk import score_pairs
 from zipfel.losses.margin import sampled_margin, stochastic_negative_mining
 from zipfel.losses.softmax import softmax_cross_entropy
@@ -50,7 +51,7 @@ from zipfel.methods.glas_network import GlasNetwork
 from zipfel.methods.opinions import Bonus, Opinions
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
-from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.bag import bag
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table

@@ -13,11 +13,12 @@ from torch import Tensor
 
 from zipfel.index import build_index
 from zipfel.index.shortlist import Ids, Scored, ShortlistScorer, ranked
+from zipfel.kernels.bag import encode_bag
 from zipfel.losses.bce import candidate_bce
 from zipfel.methods.base import Points, State
 from zipfel.methods.lightdxml_config import LightDXMLConfig
 from zipfel.metrics import evaluate
-from zipfel.nn.bag import bag, encode_bag
+from zipfel.nn.bag import bag
 from zipfel.nn.encoder import LabelEncoder, ResidualEncoder
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.score import candidate_scores, with_constant

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.index.base import unit_rows
-from zipfel.nn.bag import encode_bag
+from zipfel.kernels.bag import encode_bag
 from zipfel.nn.quantize import rounded
 
 Codes = npt.NDArray[np.float32]

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from zipfel.kernels.bag import bag_sum, localise
+from zipfel.kernels.bag import localise, sum_into
 from zipfel.kernels.choice import runs_kernels
-from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 _CPU = torch.device("cpu")
@@ -91,35 +90,17 @@ def bag_plain(table: Tensor, rows: LocalRows) -> Tensor:
     return table.new_zeros(rows.n_rows, table.shape[1]).index_add(0, rows.row_of, weighted)
 
 
-def encode_bag(X: sp.csr_matrix, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """(n, dim) = X @ table for prediction, straight on the whole table."""
-    out = np.empty((X.shape[0], table.shape[1]), dtype=np.float32)
-    _sum_into(
-        X.indptr.astype(np.int64),
-        X.indices.astype(np.int32, copy=False),
-        X.data.astype(np.float32, copy=False),
-        table,
-        out,
-    )
-    return out
-
-
 class _Bag(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: LocalRows) -> Tensor:
         ctx.rows = rows
         out = np.empty((rows.n_rows, table.shape[1]), dtype=np.float32)
-        _sum_into(rows.indptr, rows.indices, rows.values, table.detach().contiguous().numpy(), out)
+        sum_into(rows.indptr, rows.indices, rows.values, table.detach().contiguous().numpy(), out)
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         rows: LocalRows = ctx.rows
         out = np.empty((len(rows.ids), grad.shape[1]), dtype=np.float32)
-        _sum_into(rows.by_indptr, rows.by_indices, rows.by_values, grad.contiguous().numpy(), out)
+        sum_into(rows.by_indptr, rows.by_indices, rows.by_values, grad.contiguous().numpy(), out)
         return torch.from_numpy(out), None
-
-
-def _sum_into(indptr: Array, indices: Array, values: Array, table: Array, out: Array) -> None:
-    parts = None if len(indices) > 4096 else 1
-    over_blocks(lambda a, b: bag_sum(indptr, indices, values, table, out, a, b), len(out), parts=parts)

@@ -20,8 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-import torch
-from torch import Tensor
+from scipy import linalg
 
 from zipfel.config import Config, param
 from zipfel.errors import DataError, ModelFileError
@@ -30,8 +29,9 @@ from zipfel.kernels.topk import score_pairs
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
-from zipfel.threads import check_halted, get_threads, over_blocks, use_threads
+from zipfel.threads import blas_threads, check_halted, over_blocks
 
+Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
 FAINT = 1e-3
 """Votes, and what the regression gives a label, count as none below this: log(v + 0.001)."""
@@ -41,7 +41,7 @@ _LEAST, _MOST, _SHARE = 1000, 1500, 0.05
 """Landmarks: a twentieth of the points, within these limits."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
-_STRIPE, _TRIES = 512, 30
+_STRIPE, _TRIES = 2048, 30
 """Columns of G that are summed at a time; how often its diagonal is lifted at most, four times as much each time."""
 _MORE = 20
 """Directions beyond `dim` that are looked at to find the best ones."""
@@ -85,15 +85,14 @@ class Landmarks:
         self._sum = np.zeros(m)  # sum_i k(x_i)
         self._n, self._counts = 0, np.zeros(n_labels)
         width = min(config.dim + _MORE, n_labels)
-        start = torch.from_numpy(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
-        self._directions = torch.linalg.qr(start).Q
+        self._directions = _orthonormal(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
 
     def add(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
         """Sums over more points."""
         for start in range(0, X.shape[0], _BLOCK):
             check_halted()
             near, labels = self._kernel(X[start : start + _BLOCK]), Y[start : start + _BLOCK][:, self._occurring]
-            with use_threads(get_threads()):  # torch counts its threads for each of ours
+            with blas_threads():
                 _add_square(self._gram, near)
             present = np.unique(labels.indices)
             self._hits[present] += labels[:, present].T @ near
@@ -102,56 +101,57 @@ class Landmarks:
         self._counts += np.bincount(Y.indices, minlength=self._n_labels)[self._occurring]
 
     def encoder(self) -> LandmarkEncoder:
-        with use_threads(get_threads()):
+        with blas_threads():
             return self._solved()
 
     def _solved(self) -> LandmarkEncoder:
-        frequency = (self._counts / max(1, self._n)).astype(np.float32)
-        gram = torch.from_numpy(np.triu(self._gram) + np.triu(self._gram, 1).T)
-        factor = _factor(gram + self.config.ridge * torch.from_numpy(self._kernel.own()).double())
+        hits, sums, p = self._hits, self._sum.astype(np.float32), (self._counts / max(1, self._n)).astype(np.float32)
+        gram = np.triu(self._gram) + np.triu(self._gram, 1).T
+        factor = _factor(gram + self.config.ridge * self._kernel.own().astype(np.float64))
 
-        hits, sums, p = (torch.from_numpy(a) for a in (self._hits, self._sum.astype(np.float32), frequency))
-
-        def weights(V: Tensor) -> Tensor:
+        def weights(V: Array) -> Array:
             """W V, (m, d)"""
-            return torch.cholesky_solve((hits.T @ V - torch.outer(sums, p @ V)).double(), factor)
+            wanted = (hits.T @ V - np.outer(sums, p @ V)).astype(np.float64)
+            return np.asarray(linalg.cho_solve(factor, wanted, check_finite=False))
 
-        def back(U: Tensor) -> Tensor:
+        def back(U: Array) -> Array:
             """W' U, (L, d)"""
-            U = torch.cholesky_solve(U, factor).float()
-            return hits @ U - torch.outer(p, sums @ U)
+            U = linalg.cho_solve(factor, U, check_finite=False).astype(np.float32)
+            return np.asarray(hits @ U - np.outer(p, sums @ U))
 
         V = self._directions
         if V.shape[0] > V.shape[1]:  # else these are all directions that there are
-            V = torch.linalg.qr(back(gram @ weights(V))).Q
+            V = _orthonormal(back(gram @ weights(V)))
             self._directions = V  # from where the next call goes on
         P = weights(V)
-        turn = torch.linalg.eigh(P.T @ gram @ P).eigenvectors.flip(1)[:, : self.config.dim]
-        V, P = V @ turn.float(), P @ turn
-        mean = torch.from_numpy(self._sum / max(1, self._n)) @ P
-        spread = float(torch.trace(P.T @ gram @ P) / max(1, self._n) - mean @ mean)
+        turn = np.linalg.eigh(P.T @ gram @ P)[1][:, ::-1][:, : self.config.dim]
+        V, P = V @ turn.astype(np.float32), P @ turn
+        mean = self._sum / max(1, self._n) @ P
+        spread = float(np.trace(P.T @ gram @ P) / max(1, self._n) - mean @ mean)
         labels, offsets = np.zeros((self._n_labels, V.shape[1]), dtype=np.float32), np.zeros(self._n_labels, np.float32)
-        labels[self._occurring], offsets[self._occurring] = rounded(V.numpy(), "int8"), frequency
+        labels[self._occurring], offsets[self._occurring] = rounded(V, "int8"), p
         spread = max(spread, _LEAST_SPREAD) ** 0.5
-        return LandmarkEncoder(self._kernel, P.float().numpy(), labels, offsets, mean.float().numpy(), spread)
+        return LandmarkEncoder(self._kernel, P.astype(np.float32), labels, offsets, mean.astype(np.float32), spread)
 
 
 def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
-    """gram += near' near, on the diagonal and above. By torch: numpy's product would take all cores, whatever number of
-    threads was asked for."""
-    rows = torch.from_numpy(near)
+    """gram += near' near, on the diagonal and above."""
     for a in range(0, len(gram), _STRIPE):
-        gram[a : a + _STRIPE, a:] += (rows[:, a : a + _STRIPE].T @ rows[:, a:]).numpy()
+        gram[a : a + _STRIPE, a:] += near[:, a : a + _STRIPE].T @ near[:, a:]
 
 
-def _factor(matrix: Tensor) -> Tensor:
+def _orthonormal(V: Codes) -> Codes:
+    found: Codes = linalg.qr(V, mode="economic", check_finite=False)[0]
+    return found
+
+
+def _factor(matrix: Array) -> tuple[Array, bool]:
     """Cholesky's, of the matrix with as little added to its diagonal as rounding errors ask for."""
-    more = 1e-6 * float(torch.diagonal(matrix).mean()) + 1e-9
+    more = 1e-6 * float(np.diagonal(matrix).mean()) + 1e-9
     for _ in range(_TRIES):
-        factor: Tensor
-        factor, failed = torch.linalg.cholesky_ex(matrix + more * torch.eye(len(matrix), dtype=matrix.dtype))
-        if not failed:
-            return factor
+        factor, failed = linalg.lapack.dpotrf(matrix + more * np.eye(len(matrix)), lower=1)
+        if not failed and np.isfinite(np.diagonal(factor)).all():
+            return factor, True
         more *= 4
     raise DataError("no regression can be fitted: feature values are not finite, or too large")
 
@@ -189,12 +189,13 @@ class LandmarkEncoder:
 
     def encode(self, X: sp.csr_matrix) -> Codes:
         """(n, dim)"""
-        if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
-            return self.kernel(X) @ self.projection
-        out = np.empty((X.shape[0], self.projection.shape[1]), dtype=np.float32)
-        for a in range(0, X.shape[0], _BLOCK):
-            out[a : a + _BLOCK] = self.kernel(X[a : a + _BLOCK]) @ self.projection
-        return out
+        with blas_threads():
+            if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
+                return self.kernel(X) @ self.projection
+            out = np.empty((X.shape[0], self.projection.shape[1]), dtype=np.float32)
+            for a in range(0, X.shape[0], _BLOCK):
+                out[a : a + _BLOCK] = self.kernel(X[a : a + _BLOCK]) @ self.projection
+            return out
 
     def searched(self, codes: Codes) -> Codes:
         """The codes as neighbours are searched: seen from their mean, of unit length; (n, dim)."""

@@ -14,8 +14,8 @@ from zipfel.index.exact import ByteIndex
 from zipfel.index.votes import sharpened
 from zipfel.kernels.topk import score_pairs
 from zipfel.ranker._votes import shares
+from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import LandmarkEncoder
-from zipfel.ranker.matcher import Encoder
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]

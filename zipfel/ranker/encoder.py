@@ -1,0 +1,85 @@
+"""Documents and label sets as codes in one cosine space. Without torch, which takes a second to load: only training
+needs it (`ranker.matcher`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.config import Config, param
+from zipfel.index.base import unit_rows
+from zipfel.kernels.bag import encode_bag
+from zipfel.kernels.topk import score_pairs
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.threads import over_blocks
+
+Codes = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MatcherConfig(Config):
+    dim: int = param(256, "numbers in a code", low=1)
+    keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
+    epochs: int | None = param(
+        None, "passes over train; none: 8, or what makes 400 steps, to 25; 2 above 15,000 points", low=1
+    )
+    batch: int = param(256, "rows a step", low=1)
+    labels: float = param(1.0, "weight of single labels against the whole set", low=0)
+    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Trained vectors, rounded to a byte a number (a saved encoder answers the same), kept as float32."""
+
+    features: Codes  # (n_features, dim)
+    labels: Codes  # (n_labels, dim)
+
+    VOTES: ClassVar[tuple[str, ...]] = ("codes: points", "codes: sets", "codes: crowd")
+    OPINIONS: ClassVar[tuple[str, ...]] = ("likeness",)
+
+    def encode(self, X: sp.csr_matrix) -> Codes:
+        """(n, dim), of unit length."""
+        return unit_rows(encode_bag(X, self.features))
+
+    def searched(self, codes: Codes) -> Codes:
+        """The codes as neighbours are searched: as they are."""
+        return codes
+
+    def sets(self, Y: sp.csr_matrix) -> Codes:
+        """(n, dim), of unit length."""
+        return unit_rows(encode_bag(Y, self.labels))
+
+    @cached_property
+    def units(self) -> Codes:
+        """(n_labels, dim): the labels' vectors, of unit length."""
+        return unit_rows(self.labels)
+
+    def opinions(self, codes: Codes, labels: npt.NDArray[np.int64]) -> list[Codes]:
+        """(n, k) cosines of the codes with the vectors of each row's labels (n, k); 0 where a label is -1."""
+        out = np.empty(labels.shape, dtype=np.float32)
+        over_blocks(lambda a, b: score_pairs(codes, self.units, labels, out, a, b), len(codes))
+        out[labels < 0] = 0
+        return [out]
+
+    def extended(self, codes: Codes, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Encoder:
+        """With vectors for the labels that are new: the mean of their points' codes (n, dim), at the usual length."""
+        labels = np.zeros((Y.shape[1], self.labels.shape[1]), dtype=np.float32)
+        labels[: len(self.labels)] = self.labels
+        means = unit_rows(np.asarray(Y[:, new].T @ codes, dtype=np.float32))  # (new, dim)
+        labels[new] = rounded(means * np.linalg.norm(self.labels, axis=1).mean(), "int8")
+        return replace(self, labels=labels)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        return {**pack_table("features", self.features, "int8"), **pack_table("labels", self.labels, "int8")}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int, n_labels: int, dim: int) -> Encoder:
+        """The counterpart of `state`, every shape checked."""
+        return cls(unpack_table("features", arrays, n_features, dim), unpack_table("labels", arrays, n_labels, dim))
