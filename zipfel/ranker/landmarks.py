@@ -141,15 +141,19 @@ def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
 
 
 def _orthonormal(V: Codes) -> Codes:
-    found: Codes = linalg.qr(V, mode="economic", check_finite=False)[0]
+    """Columns that span the same, by the eigenvectors of V' V: faster than LAPACK's QR."""
+    wide = V.astype(np.float64)
+    size, U = np.linalg.eigh(wide.T @ wide)
+    found: Codes = (wide @ (U / np.sqrt(np.maximum(size, 1e-12 * size[-1] + 1e-30)))).astype(np.float32)
     return found
 
 
 def _factor(matrix: Array) -> tuple[Array, bool]:
     """Cholesky's, of the matrix with as little added to its diagonal as rounding errors ask for."""
-    more = 1e-6 * float(np.diagonal(matrix).mean()) + 1e-9
+    more, diagonal = 1e-6 * float(np.diagonal(matrix).mean()) + 1e-9, np.einsum("ii->i", matrix)
     for _ in range(_TRIES):
-        factor, failed = linalg.lapack.dpotrf(matrix + more * np.eye(len(matrix)), lower=1)
+        diagonal += more
+        factor, failed = linalg.lapack.dpotrf(matrix.T, lower=1)  # symmetric: transposed, it need not be rearranged
         if not failed and np.isfinite(np.diagonal(factor)).all():
             return factor, True
         more *= 4
