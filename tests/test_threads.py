@@ -143,3 +143,12 @@ def test_products_of_numpy_keep_to_the_threads(monkeypatch: pytest.MonkeyPatch) 
     with use_threads(1), blas_threads():
         assert most() == 1
     assert most() == before
+
+    first, second = blas_threads(), blas_threads()  # as of two threads: the first leaves before the second
+    with use_threads(1):
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert most() == 1
+        second.__exit__(None, None, None)
+    assert most() == before

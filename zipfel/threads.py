@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache
+from functools import cached_property
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -54,21 +54,46 @@ def use_threads(threads: int | None) -> Iterator[None]:
         set_threads(before)
 
 
+class _Blas:
+    """How many threads numpy's products take is one number for the whole process: whoever comes first sets it, and
+    whoever leaves last sets it back."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+
+    def enter(self, threads: int) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._limit = self._libraries.limit(limits=threads, user_api="blas")
+
+    @cached_property
+    def _libraries(self) -> Any:
+        from threadpoolctl import ThreadpoolController
+
+        return ThreadpoolController()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_blas = _Blas()
+
+
 @contextmanager
 def blas_threads() -> Iterator[None]:
     """numpy's products inside take as many threads as kernels do; else they would take all cores."""
     if get_threads() >= available_threads():
         yield
         return
-    with _blas().limit(limits=get_threads(), user_api="blas"):
+    _blas.enter(get_threads())
+    try:
         yield
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+    finally:
+        _blas.leave()
 
 
 def blocks(n: int, parts: int) -> list[tuple[int, int]]:

@@ -33,7 +33,7 @@ class Ours:
         self.params: dict[str, Any] = {"preset": preset, **params}
         method_class(name)  # imports what it needs, as peers do, before the clock runs
         nothing = np.zeros((0, 1), dtype=np.float32), np.zeros((0, 1), dtype=np.int64)
-        sort_topk(*nothing, 0, 0)  # numba imports the most of itself when its first kernel is called
+        sort_topk(*nothing, 0, 0)  # numba imports most of itself when its first kernel is called
 
     def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
         self.model.fit(X, Y)

@@ -23,12 +23,12 @@ class ExactIndex(Index):
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         places = np.full((len(queries), k), -1, dtype=np.int64)
-        for a in range(0, len(queries), _QUERIES):
-            b = min(a + _QUERIES, len(queries))
-            for start in range(0, len(self.vectors), _VECTORS):
-                with blas_threads():
+        with blas_threads():
+            for a in range(0, len(queries), _QUERIES):
+                b = min(a + _QUERIES, len(queries))
+                for start in range(0, len(self.vectors), _VECTORS):
                     block = queries[a:b] @ self.vectors[start : start + _VECTORS].T  # (b - a, at most _VECTORS)
-                _merge(block, start, best[a:b], places[a:b])
+                    _merge(block, start, best[a:b], places[a:b])
         over_blocks(lambda i, j: sort_topk(best, places, i, j), len(queries))
         return places, best
 
