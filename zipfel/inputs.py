@@ -90,7 +90,8 @@ def as_csr(X: Any) -> sp.csr_matrix:
     if bad.any():
         row = int(np.searchsorted(matrix.indptr, np.flatnonzero(bad)[0], side="right"))
         raise DataError(f"X holds NaN or inf (first in row {row - 1}): replace or remove it")
-    matrix.eliminate_zeros()
+    if not matrix.data.all():
+        matrix.eliminate_zeros()
     return matrix
 
 

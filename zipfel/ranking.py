@@ -12,6 +12,8 @@ import scipy.sparse as sp
 
 PAD = -1
 """Label id that fills the row of a document with fewer than k labels; its score is -inf."""
+_FEW = 1000
+"""Scores up to which sorting all of them is faster than finding the best first."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Ranking:
         n_candidates = scores.shape[1]
         if labels is None:
             labels = np.broadcast_to(np.arange(n_candidates, dtype=np.int64), scores.shape)
-        if n_candidates > 4 * k:
+        if n_candidates > 4 * k and scores.size > _FEW:
             # The k-th value cuts; everything equal to it stays in, so that ties still go to the lowest id.
             cut = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
             width = max(k, int((scores >= cut).sum(axis=1).max(initial=0)))

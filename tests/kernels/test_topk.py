@@ -27,6 +27,19 @@ def test_blocks_give_what_a_full_sort_gives(n: int, width: int, k: int, step: in
     assert np.array_equal(whole[1], best)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 3), st.integers(60, 400), st.integers(1, 12), st.integers(2, 60), st.integers(0, 10_000))
+def test_runs_that_are_passed_over_hide_nothing(n: int, width: int, k: int, values: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, values, size=(n, width)).astype(np.float32)
+    scores[rng.random(scores.shape) < 0.3] = -np.inf
+    ids, best = topk(scores, k)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    expected = np.take_along_axis(scores, order, 1)
+    assert np.array_equal(best, expected)
+    assert np.array_equal(ids, np.where(np.isneginf(expected), -1, order))
+
+
 def test_pairs_are_inner_products_and_no_place_is_no_candidate() -> None:
     rng = np.random.default_rng(0)
     queries, vectors = rng.standard_normal((5, 9)).astype(np.float32), rng.standard_normal((20, 9)).astype(np.float32)

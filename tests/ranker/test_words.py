@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
+from zipfel.index.votes import sharpened
 from zipfel.ranker import words
-from zipfel.ranker._votes import cast_votes
-from zipfel.ranker.words import WordMemory, vote_weights
+from zipfel.ranker._votes import cast_votes, vote_weights
+from zipfel.ranker.words import WordMemory, weights_by_cosine
 
 
 def _rows(n: int = 60, width: int = 12, seed: int = 0) -> sp.csr_matrix:
@@ -97,7 +98,7 @@ def test_a_damaged_memory_is_refused(part: str) -> None:
 
 def test_weights_are_shares_and_powers_of_the_cosine() -> None:
     cosines = np.array([[0.8, 0.4, 0.0], [0.0, 0.0, 0.0]], dtype=np.float32)
-    weights = vote_weights(cosines)
+    weights = weights_by_cosine(cosines)
     np.testing.assert_allclose(weights[0, :, 0], [2 / 3, 1 / 3, 0], atol=1e-6)
     np.testing.assert_allclose(weights[0, :, 1], [8 / 9, 1 / 9, 0], atol=1e-6)
     assert not weights[1].any()
@@ -115,3 +116,13 @@ def test_votes_are_the_weighted_counts() -> None:
         np.testing.assert_allclose(votes[i, known], plain[i, labels[i, known]], atol=1e-5)
         assert (np.diff(votes[i, known].sum(axis=1)) <= 1e-6).all()
         assert set(labels[i, known]) == set(np.flatnonzero(plain[i].sum(axis=1) > 0))
+
+
+def test_weights_of_votes_are_what_sharpened_similarities_give() -> None:
+    similar = np.random.default_rng(0).random((5, 7)).astype(np.float32)
+    similar[2, 3:] = similar[4] = -np.inf
+    weights = vote_weights(similar, (15.0, 4.0))
+    for s, sharpness in enumerate((15.0, 4.0)):
+        plain = sharpened(similar, sharpness)
+        total = plain.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(weights[:, :, s], plain / np.where(total > 0, total, 1), rtol=1e-5)

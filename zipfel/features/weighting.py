@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,8 @@ class Weighting:
         return self
 
     def transform(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        """A new float32 matrix with the same non-zeros, columns sorted; X stays as it is. A zero row stays one."""
+        """A float32 matrix with new values for the same non-zeros, columns sorted; X stays as it is, but may share its
+        columns. A zero row stays one."""
         X = _canonical(X)
         if self.kind == "tfidf" and self.idf_ is None:
             raise NotFittedError("this weighting has not seen any rows yet: call fit first")
@@ -50,7 +52,9 @@ class Weighting:
             data[part] = self._weighed(X.data[part], X.indices[part], np.diff(X.indptr[start : stop + 1]))
 
         over_blocks(weigh, X.shape[0], parts=max(get_threads(), X.nnz // _BLOCK))
-        return sp.csr_matrix((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        found = copy.copy(X)  # a new matrix would check the columns again, and copy them
+        found.data = data
+        return found
 
     def _weighed(self, data: Array, indices: Array, sizes: Array) -> Array:
         """The new values of a run of rows with so many values each."""
@@ -92,7 +96,7 @@ def _positive(values: Array) -> bool:
 
 def _canonical(X: sp.csr_matrix) -> sp.csr_matrix:
     """X with sorted columns and no duplicates, itself where it is so."""
-    X = sp.csr_matrix(X)
+    X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.kernels.sparse_product import SparseProduct
+from zipfel.kernels.sparse_rows import row_lengths, with_values
 from zipfel.kernels.sparse_topk import sparse_topk
 
 
@@ -47,9 +48,8 @@ def unit_csr(X: sp.csr_matrix) -> sp.csr_matrix:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    lengths = np.sqrt(np.bincount(rows, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[0]))
+    lengths = row_lengths(X)
     lengths[(lengths == 0) | (np.abs(lengths - 1) < 1e-6)] = 1.0  # so that scaling twice is scaling once
     if (lengths == 1).all():
         return X
-    return sp.csr_matrix(((X.data / lengths[rows]).astype(np.float32), X.indices, X.indptr), shape=X.shape)
+    return with_values(X, (X.data / np.repeat(lengths, np.diff(X.indptr))).astype(np.float32))

@@ -14,14 +14,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
+from zipfel.kernels.topk import RUN, find_peaks, kth_largest
 from zipfel.ranking import PAD, Ranking
 from zipfel.threads import get_threads, over_blocks
 
 _SCAN = 4
 """With more than 1/4 as many additions as columns, scanning all columns is cheaper than keeping a list."""
 _PARTS_A_THREAD = 8
-_RUN = 32
-"""Columns that are looked at together: the k-th largest of the runs' peaks is a bar that the k best columns reach."""
 
 
 def sparse_topk(
@@ -40,7 +39,7 @@ def sparse_topk(
     a, b = kernel_arrays(left), kernel_arrays(right)
 
     def work(start: int, stop: int) -> None:
-        sums, touched = np.zeros(-(-n_columns // _RUN) * _RUN, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
+        sums, touched = np.zeros(-(-n_columns // RUN) * RUN, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
         _topk_rows(*a, *b, start, stop, sums, touched, ids, scores)
 
     over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))
@@ -71,7 +70,7 @@ def kernel_arrays(
 @njit(cache=True, nogil=True)
 def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
     n_inner, n_columns, k = len(b_ptr) - 1, len(sums), ids.shape[1]
-    peaks, sorting = np.empty(n_columns // _RUN, dtype=np.float32), np.empty(n_columns // _RUN, dtype=np.float32)
+    peaks, sorting = np.empty(n_columns // RUN, dtype=np.float32), np.empty(n_columns // RUN, dtype=np.float32)
     for row in range(start, stop):
         additions = 0
         for j in range(a_ptr[row], a_ptr[row + 1]):
@@ -96,13 +95,13 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
         size = np.int64(0)  # a plain 0 would be a type of its own, and the heap compiled again for it
         best, best_scores = ids[row], scores[row]
         if scan:
-            _find_peaks(sums, peaks, sorting)
-            bar = _kth_largest(sorting, k) if len(peaks) >= k else np.float32(0.0)
+            find_peaks(sums, peaks, sorting)
+            bar = kth_largest(sorting, k) if len(peaks) >= k else np.float32(0.0)
             if bar <= 0.0:
                 bar = np.float32(-np.inf)
             for run in range(len(peaks)):
                 if peaks[run] >= bar:
-                    for column in range(run * _RUN, (run + 1) * _RUN):
+                    for column in range(run * RUN, (run + 1) * RUN):
                         if sums[column] >= bar and sums[column] != 0.0:
                             size = _offer(best, best_scores, size, k, column, sums[column])
             sums[:] = 0.0
@@ -116,40 +115,6 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
             column, score = best[last], best_scores[last]
             best[last], best_scores[last] = best[0], best_scores[0]
             _sink(best, best_scores, last, column, score)
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _find_peaks(sums, peaks, copy):  # type: ignore[no-untyped-def]
-    """The largest of each run of columns, twice."""
-    for run in range(len(peaks)):
-        peak = sums[run * _RUN]
-        for i in range(1, _RUN):
-            score = sums[run * _RUN + i]
-            peak = score if score > peak else peak
-        peaks[run] = copy[run] = peak
-
-
-@njit(cache=True, nogil=True)
-def _kth_largest(values, k):  # type: ignore[no-untyped-def]
-    """By quickselect, which leaves the values in another order."""
-    low, high = 0, len(values) - 1
-    while low < high:
-        pivot, i, j = values[(low + high) // 2], low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i, j = i + 1, j - 1
-        if k - 1 <= j:
-            high = j
-        elif k - 1 >= i:
-            low = i
-        else:
-            break
-    return values[k - 1]
 
 
 @njit(cache=True, nogil=True)

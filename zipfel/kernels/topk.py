@@ -11,6 +11,8 @@ from numba import njit
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
+RUN = 32
+"""Columns that are looked at together: the k-th largest of the runs' peaks is a bar that the k best columns reach."""
 
 
 @njit(cache=True, nogil=True)
@@ -59,6 +61,59 @@ def sort_topk(best: Array, ids: Array, start: int, stop: int) -> None:
             sink(heap, names, 0, size)
 
 
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # so that it looks at eight at a time; -inf may come
+def find_peaks(scores: Array, peaks: Array, copy: Array) -> None:
+    """The largest of each whole run of columns, twice."""
+    for run in range(len(peaks)):
+        peak = scores[run * RUN]
+        for i in range(1, RUN):
+            score = scores[run * RUN + i]
+            peak = score if score > peak else peak
+        peaks[run] = copy[run] = peak
+
+
+@njit(cache=True, nogil=True)
+def kth_largest(values, k):  # type: ignore[no-untyped-def]
+    """By quickselect, which leaves the values in another order."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        if k - 1 <= j:
+            high = j
+        elif k - 1 >= i:
+            low = i
+        else:
+            break
+    return values[k - 1]
+
+
+@njit(cache=True, nogil=True)
+def _topk_rows(scores: Array, best: Array, ids: Array, start: int, stop: int) -> None:
+    """Rows start..stop of `topk`. A run of columns of which none can be among the k best is passed over."""
+    n_runs, n_columns, k = scores.shape[1] // RUN, scores.shape[1], best.shape[1]
+    peaks, sorting = np.empty(n_runs, dtype=np.float32), np.empty(n_runs, dtype=np.float32)
+    for i in range(start, stop):
+        row, heap, names = scores[i], best[i], ids[i]
+        find_peaks(row, peaks, sorting)
+        bar = kth_largest(sorting, k) if n_runs >= k else np.float32(-np.inf)
+        for run in range(n_runs + 1):  # the last is what is left over
+            if run < n_runs and peaks[run] < bar:
+                continue
+            for j in range(run * RUN, min((run + 1) * RUN, n_columns)):
+                if row[j] > heap[0]:
+                    heap[0], names[0] = row[j], j
+                    sink(heap, names, 0, k)
+    sort_topk(best, ids, start, stop)
+
+
 @njit(cache=True, nogil=True, fastmath=True)
 def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start: int, stop: int) -> None:
     """out[i, c] = queries[i] . vectors[places[i, c]], -inf where the place is -1. Plain twin: an einsum."""
@@ -78,9 +133,19 @@ def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start
 def byte_scores(query: Array, codes: Array, scale: Array, out: Array) -> None:
     """out[i] = scale[i] * query . codes[i], of int8 codes (n, d): a quarter of the memory that float32 would move.
     Plain twin: the product with scale * codes."""
-    for i in range(len(codes)):
+    n, dim = codes.shape
+    for i in range(0, n - n % 4, 4):  # four at a time: adding up one row alone would wait for itself
+        one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        for d in range(dim):
+            one += query[d] * np.float32(codes[i, d])
+            two += query[d] * np.float32(codes[i + 1, d])
+            three += query[d] * np.float32(codes[i + 2, d])
+            four += query[d] * np.float32(codes[i + 3, d])
+        out[i], out[i + 1] = one * scale[i], two * scale[i + 1]
+        out[i + 2], out[i + 3] = three * scale[i + 2], four * scale[i + 3]
+    for i in range(n - n % 4, n):
         total = np.float32(0.0)
-        for d in range(codes.shape[1]):
+        for d in range(dim):
             total += query[d] * np.float32(codes[i, d])
         out[i] = total * scale[i]
 
@@ -90,9 +155,7 @@ def topk(scores: npt.NDArray[np.float32], k: int) -> tuple[npt.NDArray[np.int64]
     best = np.full((len(scores), k), -np.inf, dtype=np.float32)
     columns = np.full((len(scores), k), -1, dtype=np.int64)
 
-    def work(start: int, stop: int) -> None:
-        merge_topk(scores, 0, best, columns, start, stop)
-        sort_topk(best, columns, start, stop)
-
-    over_blocks(work, len(scores), parts=None if scores.size > 65_536 else 1)
+    over_blocks(
+        lambda a, b: _topk_rows(scores, best, columns, a, b), len(scores), parts=None if scores.size > 65_536 else 1
+    )
     return columns, best

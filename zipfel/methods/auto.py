@@ -174,22 +174,22 @@ class Auto(Method):
         known."""
         c = self.config
         ids, cosines = near if near is not None else self.words_.search(X, c.neighbors)
-        weights = words.vote_weights(cosines)
+        weights = words.weights_by_cosine(cosines)
         if c.codes:
             codes = self.encoder_.encode(X)
             ids, weights = join_votes((ids, weights), self._near_by_codes(codes))
         labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
         columns = []
         if c.classifiers:
-            margin = np.where(labels < 0, -1, self.ranker_.score(X, labels))
+            margin = np.where(labels < 0, np.float32(-1), self.ranker_.score(X, labels))[:, :, None]
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
-            columns += [*np.moveaxis(np.log(votes + np.float32(FAINT)), 2, 0), *np.moveaxis(votes, 2, 0)]
+            columns += [np.log(votes + np.float32(FAINT)), votes]
         if c.codes:
-            columns += self.encoder_.opinions(codes, labels)
+            columns += [opinion[:, :, None] for opinion in self.encoder_.opinions(codes, labels)]
         if c.prior:
-            columns.append(self._log_counts[labels])
-        return labels, np.stack(columns, axis=2).astype(np.float32)
+            columns.append(self._log_counts[labels][:, :, None])
+        return labels, np.concatenate(columns, axis=2)
 
     def _near_by_codes(self, codes: Array) -> Found:
         return self.memory_.search(self.encoder_.searched(codes), self.config.neighbors)
@@ -256,7 +256,7 @@ class Auto(Method):
         c, x = self.config, damped(canonical(x), self.setting_.damping)
         found, evidence = self._evidence(x)
         ids, cosines = self.words_.search(x, c.neighbors)
-        near = ids, words.vote_weights(cosines)
+        near = ids, words.weights_by_cosine(cosines)
         if c.codes:
             near = join_votes(near, self._near_by_codes(self.encoder_.encode(x)))
         return Scored(

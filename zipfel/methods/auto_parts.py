@@ -13,7 +13,7 @@ from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.words import vote_weights
+from zipfel.ranker.words import weights_by_cosine
 from zipfel.run import Run
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Fitting:
         for a in range(0, len(rows), _BLOCK):
             block = rows[a : a + _BLOCK]
             ids, cosines = self.near_among(seen, block)
-            found[block] = cast_votes(ids, vote_weights(cosines), self.points.Y, shortlist)[0]
+            found[block] = cast_votes(ids, weights_by_cosine(cosines), self.points.Y, shortlist)[0]
         found = with_strangers(found, points.n_labels, strangers, self.run.rng(23))  # the same ones when more are seen
         problems = Problems.build(points.Y, found if seen.all() else found[rows])
         del found  # gigabytes, where points are a million

@@ -70,7 +70,7 @@ class Words:
         where they are known."""
         assert self.memory is not None
         ids, cosines = near if near is not None else self.memory.search(rows, self.settings.neighbors)
-        return cast_votes(ids, words.vote_weights(cosines), self.Y, width)
+        return cast_votes(ids, words.weights_by_cosine(cosines), self.Y, width)
 
     def margins(self, rows: sp.csr_matrix, labels: Array) -> Array:
         """(n, c) of damped rows and labels (n, c); -1, a plain no, where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def vote_labels(
     of equal ones the lowest label. A heap, not a sort: numba takes seconds to compile argsort.
     """
     n_kinds, width = weights.shape[2], labels.shape[1]
-    sums = np.zeros((n_labels, n_kinds), dtype=np.float32)
+    sums = np.empty((n_labels, n_kinds), dtype=np.float32)  # not zeros: most labels are never met
     is_met = np.zeros(n_labels, dtype=np.bool_)
     met = np.empty(n_labels, dtype=np.int32)
     heap = np.empty(width, dtype=np.float32)
@@ -68,6 +69,7 @@ def vote_labels(
                     is_met[label] = True
                     met[n_met] = label
                     n_met += 1
+                    sums[label] = 0.0
                 for s in range(n_kinds):
                     sums[label, s] += weights[i, j, s]
         _best_first(sums, met, n_met, heap, labels[i])
@@ -76,8 +78,6 @@ def vote_labels(
                 votes[i, c, s] = sums[labels[i, c], s]
         for t in range(n_met):
             is_met[met[t]] = False
-            for s in range(n_kinds):
-                sums[met[t], s] = 0.0
 
 
 def cast_votes(
@@ -95,7 +95,32 @@ def cast_votes(
     return labels, votes
 
 
-def shares(weights: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
-    """(n, m) weights scaled so that each row sums to one, or to zero where it has none."""
-    total = weights.sum(axis=1, keepdims=True)
-    return (weights / np.where(total > 0, total, 1)).astype(np.float32)
+@njit(cache=True, nogil=True)
+def _weigh(similar: Array, sharpness: Array, weights: Array, start: int, stop: int) -> None:
+    """Rows start..stop of `vote_weights`."""
+    n_voters = similar.shape[1]
+    for i in range(start, stop):
+        best = np.float32(-np.inf)
+        for j in range(n_voters):
+            best = max(best, similar[i, j])
+        for s in range(len(sharpness)):
+            total = np.float32(0.0)
+            for j in range(n_voters):
+                there = similar[i, j] > -np.inf
+                weights[i, j, s] = np.exp(sharpness[s] * (similar[i, j] - best)) if there else np.float32(0.0)
+                total += weights[i, j, s]
+            if total > 0:
+                for j in range(n_voters):
+                    weights[i, j, s] /= total
+
+
+def vote_weights(similar: npt.NDArray[np.float32], sharpness: Sequence[float]) -> npt.NDArray[np.float32]:
+    """(n, m, s): what each neighbour's vote counts, by how similar (n, m) they are, under each sharpness.
+
+    exp(t (similar - best)), 0 where there is none (-inf), as a share of the row's sum. Plain twin:
+    `index.votes.sharpened`, scaled.
+    """
+    weights = np.empty((*similar.shape, len(sharpness)), dtype=np.float32)
+    similar, sharp = np.ascontiguousarray(similar, dtype=np.float32), np.array(sharpness, dtype=np.float32)
+    over_blocks(lambda a, b: _weigh(similar, sharp, weights, a, b), len(similar))
+    return weights

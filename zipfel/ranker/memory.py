@@ -11,9 +11,8 @@ import scipy.sparse as sp
 
 from zipfel.index import Index, build_index
 from zipfel.index.exact import ByteIndex
-from zipfel.index.votes import sharpened
 from zipfel.kernels.topk import score_pairs
-from zipfel.ranker._votes import shares
+from zipfel.ranker._votes import vote_weights
 from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import LandmarkEncoder
 from zipfel.threads import over_blocks
@@ -57,12 +56,11 @@ class Memory:
         whose features are alike, of those whose label sets are (where it has them), and of all nearly alike."""
         ids, mean = self.index.search(codes, m)
         ids = np.where(np.isneginf(mean), -1, ids)
-        kinds = [(mean, _SHARP), (mean, _FLAT)]
-        if self.sets is not None:
-            by_points = np.empty(ids.shape, dtype=np.float32)
-            over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
-            by_points[ids < 0] = 0
-            by_sets = 2 * mean - by_points  # the mean of two cosines is what was searched by
-            kinds = [(np.where(ids < 0, -np.inf, by_points), _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
-        weights = np.stack([shares(sharpened(s.astype(np.float32), t)) for s, t in kinds], axis=2)
-        return ids, weights
+        if self.sets is None:
+            return ids, vote_weights(mean, (_SHARP, _FLAT))
+        by_points = np.empty(ids.shape, dtype=np.float32)
+        over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
+        by_points[ids < 0] = 0
+        by_sets = 2 * mean - by_points  # the mean of two cosines is what was searched by
+        kinds = [(np.where(ids < 0, -np.inf, by_points), _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
+        return ids, np.concatenate([vote_weights(s, (t,)) for s, t in kinds], axis=2)

@@ -14,7 +14,7 @@ from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import is_true
 from zipfel.ranker.problems import Problems, with_strangers
 from zipfel.ranker.sparse import RankerConfig, SparseRanker, damped
-from zipfel.ranker.words import WordMemory, vote_weights
+from zipfel.ranker.words import WordMemory, weights_by_cosine
 from zipfel.ranking import Ranking
 from zipfel.threads import at_once
 
@@ -82,4 +82,4 @@ def _precision(
 
 
 def _shortlist(ids: Array, cosines: Array, Y: sp.csr_matrix) -> Array:
-    return cast_votes(ids, vote_weights(cosines), Y, _SHORTLIST)[0]
+    return cast_votes(ids, weights_by_cosine(cosines), Y, _SHORTLIST)[0]

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
-from zipfel.ranker._scorer import score_by_feature, score_pairs
+from zipfel.kernels.sparse_rows import row_lengths, with_values
+from zipfel.ranker._scorer import WeightsByFeature, score_by_feature, score_pairs
 from zipfel.ranker._solver import solve_labels
 from zipfel.ranker.problems import Problems
 from zipfel.threads import at_once, get_threads, over_blocks
@@ -23,9 +24,6 @@ Array = npt.NDArray[Any]
 DEFAULT_COST = 0.3
 _RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
-
-_NEAR = 8000
-"""Labels whose sums fit into the first cache: adding to one of more takes twice the time."""
 
 
 @dataclass(frozen=True)
@@ -93,38 +91,44 @@ class SparseRanker:
             data *= np.repeat(scale, np.diff(indptr))
         self.weights_ = sp.csr_matrix((data, features, indptr), shape=(len(indptr) - 1, n_features))
         self._arrays = indptr, features.astype(np.int32, copy=False).view(np.uint32), data
-        for of_others in ("_n_weights", "_by_feature"):
+        for of_others in ("_n_weights", "_n_rare", "_by_feature"):
             self.__dict__.pop(of_others, None)
 
     def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
         out = np.empty(labels.shape, dtype=np.float32)
         rows, ids = _for_kernels(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
-        kernel, weights, room = score_pairs, self._arrays, X.shape[1]
-        if self._is_cheaper_by_feature(rows[1], labels):
-            kernel, weights, room = score_by_feature, self._by_feature, len(self.bias_)
 
-        def work(start: int, stop: int) -> None:
-            kernel(start, stop, *rows, ids, *weights, self.bias_, np.zeros(room, dtype=np.float32), out)
+        def by_label(start: int, stop: int) -> None:
+            dense = np.zeros(X.shape[1], dtype=np.float32)
+            score_pairs(start, stop, *rows, ids, *self._arrays, self.bias_, dense, out)
 
-        over_blocks(work, X.shape[0])
+        def by_feature(start: int, stop: int) -> None:
+            slots = np.zeros(len(self.bias_), dtype=np.int32)
+            score_by_feature(start, stop, *rows, ids, *self._by_feature.arrays, self.bias_, slots, out)
+
+        over_blocks(by_feature if self._is_cheaper_by_feature(rows[1], labels) else by_label, X.shape[0])
         return out
 
     def _is_cheaper_by_feature(self, features: Array, labels: Array) -> bool:
         """Whether the features of some documents have fewer weights than their labels (n, k) have."""
-        by_feature = int(self._n_weights[features].sum()) + len(labels) * len(self.bias_) // 8  # sums are wiped
-        by_label = int(np.diff(self._arrays[0])[labels].sum())
-        return (1 if len(self.bias_) < _NEAR else 2) * by_feature < by_label
+        added, looked_up = int(self._n_rare[features].sum()), len(features) * labels.shape[1]
+        return bool(added + looked_up < self._n_weights[labels].sum())
 
     @cached_property
     def _n_weights(self) -> Array:
-        """(n_features,) labels that have a weight for each."""
-        return np.bincount(self.weights_.indices, minlength=self.weights_.shape[1])
+        """(n_labels,) features that each has a weight for."""
+        return np.diff(self._arrays[0])
 
     @cached_property
-    def _by_feature(self) -> tuple[Array, Array, Array]:
-        found = self.weights_.tocsc()
-        return found.indptr.astype(np.int64), found.indices.astype(np.int32, copy=False).view(np.uint32), found.data
+    def _n_rare(self) -> Array:
+        """(n_features,) labels that have a weight for each rare feature; 0 for the frequent ones."""
+        counts = np.bincount(self.weights_.indices, minlength=self.weights_.shape[1])
+        return np.where(WeightsByFeature.are_frequent(counts, len(self.bias_)), 0, counts)
+
+    @cached_property
+    def _by_feature(self) -> WeightsByFeature:
+        return WeightsByFeature.build(self.weights_, self._stored, self._scale)
 
     def state(self) -> dict[str, Array]:
         """Arrays for a model file; small feature ids take two bytes."""
@@ -173,13 +177,12 @@ def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
     """
     if power == 1:
         return X
-    indptr, indices, values = _arrays(X)
-    values = np.sign(values) * np.abs(values) ** np.float32(power)
-    row_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    length = np.sqrt(np.bincount(row_of, weights=values * values, minlength=len(indptr) - 1))
-    values = (values / np.where(length > 0, length, 1)[row_of]).astype(np.float32)
-    rows = sp.csr_matrix((values, indices, indptr), shape=X.shape)
-    rows.has_canonical_format = True
+    X = _canonical(X)
+    values = X.data.astype(np.float32, copy=False)
+    rows = with_values(X, np.copysign(np.abs(values) ** np.float32(power), values))
+    lengths = row_lengths(rows)
+    lengths[lengths == 0] = 1
+    rows.data = (rows.data / np.repeat(lengths, np.diff(rows.indptr))).astype(np.float32)
     return rows
 
 
@@ -195,19 +198,19 @@ def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Arra
     return np.rint(weights / np.repeat(scale, counts)).astype(np.int8), scale
 
 
-def _arrays(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
-    """One set of types, so that each kernel is compiled once; columns rising and distinct, as the kernels need them."""
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+def _for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
+    """One set of types, so that each kernel is compiled once; columns rising and distinct, as the kernels need them,
+    and unsigned: a signed index may count from the end, and asking costs a third of the time."""
+    X = _canonical(X)
     return (
         X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
+        X.indices.astype(np.int32, copy=False).view(np.uint32),
         X.data.astype(np.float32, copy=False),
     )
 
 
-def _for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
-    """`_arrays` with unsigned columns: a signed index may count from the end, and asking costs a third of the time."""
-    indptr, indices, values = _arrays(X)
-    return indptr, indices.view(np.uint32), values
+def _canonical(X: sp.csr_matrix) -> sp.csr_matrix:
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.index.base import Index
 from zipfel.index.build import build_index
-from zipfel.index.votes import sharpened
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
-from zipfel.ranker._votes import cast_votes, shares
+from zipfel.ranker._votes import cast_votes, vote_weights
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
@@ -39,8 +38,7 @@ class Voters:
     def vote(self, codes: Codes, width: int) -> tuple[npt.NDArray[np.int64], Codes]:
         """(n, width) labels, most votes first, -1 pads, and (n, width, 2) votes, each a share of all."""
         ids, cosines = self.index.search(codes, self.neighbors)
-        weights = np.stack([shares(sharpened(cosines, t)) for t in (_SHARP, _FLAT)], axis=2)  # (n, m, 2)
-        return cast_votes(ids, weights, self.Y, width)
+        return cast_votes(ids, vote_weights(cosines, (_SHARP, _FLAT)), self.Y, width)
 
     def state(self) -> dict[str, Array]:
         return {**pack_table("codes", self.codes, self.precision), "edges": self.Y.indptr, "labels": self.Y.indices}

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 from zipfel.index.sparse import SparseIndex, unit_csr
-from zipfel.ranker._votes import shares
+from zipfel.ranker._votes import vote_weights
 
 Array = npt.NDArray[Any]
 POWERS = (1, 3, 8)
@@ -118,11 +118,10 @@ def _allowed(n_points: int, n_words: int) -> float:
     return min(wanted, max(ALL_ADDITIONS, FEWEST_ADDITIONS * n_points))
 
 
-def vote_weights(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def weights_by_cosine(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """(n, m, 3): what each neighbour's vote counts under each of POWERS; shares of all, by cosines (n, m), 0: none."""
-    best = cosines.max(axis=1, initial=0.0, keepdims=True)
-    alike = cosines / np.where(best > 0, best, 1)
-    return np.stack([shares(alike**power) for power in POWERS], axis=2)
+    similar = np.full(cosines.shape, -np.inf, dtype=np.float32)
+    return vote_weights(np.log(cosines, out=similar, where=cosines > 0), POWERS)
 
 
 def _only(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:

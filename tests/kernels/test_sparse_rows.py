@@ -1,0 +1,26 @@
+"""Lengths of sparse rows, and rows with other values."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from zipfel.kernels.sparse_rows import row_lengths, with_values
+
+
+def _rows() -> sp.csr_matrix:
+    return sp.random(20, 30, density=0.1, format="csr", dtype=np.float32, random_state=0)
+
+
+def test_lengths_are_scipys_and_empty_rows_have_none() -> None:
+    X = sp.vstack([_rows(), sp.csr_matrix((2, 30), dtype=np.float32)], format="csr")
+    assert np.allclose(row_lengths(X), sp.linalg.norm(X, axis=1))
+    assert row_lengths(X)[-1] == 0
+
+
+def test_other_values_leave_the_matrix_as_it_is() -> None:
+    X = _rows()
+    before = X.toarray()
+    twice = with_values(X, X.data * 2)
+    assert np.array_equal(twice.toarray(), before * 2)
+    assert np.array_equal(X.toarray(), before)
