@@ -10,7 +10,7 @@ import torch
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index import ExactIndex, build_index, load_index
 from zipfel.index.base import unit_rows
-from zipfel.index.exact import ByteIndex
+from zipfel.index.bytes import ByteIndex
 from zipfel.nn.quantize import rounded
 from zipfel.threads import use_threads
 
@@ -142,3 +142,15 @@ def test_bytes_of_added_rows_are_found_and_those_of_removed_ones_are_not() -> No
     index.remove(np.arange(100))
     found, _ = index.search(vectors[550:551], 600)
     assert set(found[0].tolist()) == {-1, *range(100, 600)}
+
+
+def test_bytes_of_many_vectors_are_found_in_the_nearest_clusters() -> None:
+    vectors, queries = _cloud(6000, seed=2), _cloud(12, seed=3)
+    index = ByteIndex(vectors, np.arange(0, 12000, 2))
+    found, scores = index.search(queries, 20)
+    expected, _ = ExactIndex(rounded(vectors, "int8"), np.arange(0, 12000, 2), metric="inner").search(queries, 20)
+    assert np.mean([len(set(a) & set(b)) / 20 for a, b in zip(found.tolist(), expected.tolist(), strict=True)]) > 0.95
+    np.testing.assert_allclose(scores, np.einsum("nd,nkd->nk", queries, index.vectors[found // 2]), rtol=1e-4)
+    one, alone = index.search(queries[:1], 20)
+    np.testing.assert_array_equal(one, found[:1])
+    np.testing.assert_array_equal(alone, scores[:1])

@@ -38,13 +38,15 @@ class Weighting:
         return self
 
     def transform(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        """A float32 matrix with new values for the same non-zeros, columns sorted; X stays as it is, but may share its
-        columns. A zero row stays one."""
+        """A float32 matrix with new values for the same non-zeros, columns sorted; X stays as it is, but is shared where
+        it can be. A zero row stays one."""
         X = _canonical(X)
         if self.kind == "tfidf" and self.idf_ is None:
             raise NotFittedError("this weighting has not seen any rows yet: call fit first")
         if self.idf_ is not None and len(self.idf_) != X.shape[1]:
             raise DataError(f"the rows have {X.shape[1]} features, but {len(self.idf_)} were fitted")
+        if self.kind == "none" and X.dtype == np.float32:
+            return X
         data = np.empty(X.nnz, dtype=np.float32)
 
         def weigh(start: int, stop: int) -> None:

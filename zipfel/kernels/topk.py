@@ -96,21 +96,28 @@ def kth_largest(values, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def topk_row(row: Array, best: Array, ids: Array, peaks: Array, sorting: Array) -> None:
+    """The best columns of a row (c,) into the heap best, ids (k,), which starts as -inf, -1. A run of columns of which
+    none can be among the k best is passed over. peaks, sorting: scratch for a number a run."""
+    n_runs, k = len(row) // RUN, len(best)
+    find_peaks(row, peaks[:n_runs], sorting[:n_runs])
+    bar = kth_largest(sorting[:n_runs], k) if n_runs >= k else np.float32(-np.inf)
+    for run in range(n_runs + 1):  # the last is what is left over
+        if run < n_runs and peaks[run] < bar:
+            continue
+        for j in range(run * RUN, min((run + 1) * RUN, len(row))):
+            if row[j] > best[0]:
+                best[0], ids[0] = row[j], j
+                sink(best, ids, 0, k)
+
+
+@njit(cache=True, nogil=True)
 def _topk_rows(scores: Array, best: Array, ids: Array, start: int, stop: int) -> None:
-    """Rows start..stop of `topk`. A run of columns of which none can be among the k best is passed over."""
-    n_runs, n_columns, k = scores.shape[1] // RUN, scores.shape[1], best.shape[1]
+    """Rows start..stop of `topk`."""
+    n_runs = scores.shape[1] // RUN
     peaks, sorting = np.empty(n_runs, dtype=np.float32), np.empty(n_runs, dtype=np.float32)
     for i in range(start, stop):
-        row, heap, names = scores[i], best[i], ids[i]
-        find_peaks(row, peaks, sorting)
-        bar = kth_largest(sorting, k) if n_runs >= k else np.float32(-np.inf)
-        for run in range(n_runs + 1):  # the last is what is left over
-            if run < n_runs and peaks[run] < bar:
-                continue
-            for j in range(run * RUN, min((run + 1) * RUN, n_columns)):
-                if row[j] > heap[0]:
-                    heap[0], names[0] = row[j], j
-                    sink(heap, names, 0, k)
+        topk_row(scores[i], best[i], ids[i], peaks, sorting)
     sort_topk(best, ids, start, stop)
 
 
@@ -127,27 +134,6 @@ def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start
             for d in range(queries.shape[1]):
                 total += queries[i, d] * vectors[row, d]
             out[i, c] = total
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def byte_scores(query: Array, codes: Array, scale: Array, out: Array) -> None:
-    """out[i] = scale[i] * query . codes[i], of int8 codes (n, d): a quarter of the memory that float32 would move.
-    Plain twin: the product with scale * codes."""
-    n, dim = codes.shape
-    for i in range(0, n - n % 4, 4):  # four at a time: adding up one row alone would wait for itself
-        one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
-        for d in range(dim):
-            one += query[d] * np.float32(codes[i, d])
-            two += query[d] * np.float32(codes[i + 1, d])
-            three += query[d] * np.float32(codes[i + 2, d])
-            four += query[d] * np.float32(codes[i + 3, d])
-        out[i], out[i + 1] = one * scale[i], two * scale[i + 1]
-        out[i + 2], out[i + 3] = three * scale[i + 2], four * scale[i + 3]
-    for i in range(n - n % 4, n):
-        total = np.float32(0.0)
-        for d in range(dim):
-            total += query[d] * np.float32(codes[i, d])
-        out[i] = total * scale[i]
 
 
 def topk(scores: npt.NDArray[np.float32], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:

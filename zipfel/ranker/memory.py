@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.index import Index, build_index
-from zipfel.index.exact import ByteIndex
+from zipfel.index.bytes import ByteIndex
+from zipfel.index.exact import ExactIndex
 from zipfel.kernels.topk import score_pairs
 from zipfel.ranker._votes import vote_weights
 from zipfel.ranker.encoder import Encoder
@@ -20,8 +21,8 @@ from zipfel.threads import over_blocks
 Array = npt.NDArray[Any]
 AnyEncoder = Encoder | LandmarkEncoder
 _SHARP, _FLAT = 15.0, 4.0
-APPROXIMATE_ABOVE = 60_000
-"""Points above which neighbours are searched approximately."""
+MANY = 60_000
+"""Points above which neighbours are searched by shorter codes (IVF-PQ)."""
 
 
 class Memory:
@@ -41,13 +42,15 @@ class Memory:
         voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
         self.points, self.sets = points, encoder.sets(Y)
         self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
-        self._few = exact or len(points) <= APPROXIMATE_ABOVE
+        self._exact = exact
 
     @cached_property
     def index(self) -> Index:
         """Built when it is first asked, from the same seed always: a loaded model builds the one that it had."""
         mean = self.points if self.sets is None else (self.points + self.sets) * np.float32(0.5)
-        if self._few:
+        if self._exact:
+            return ExactIndex(mean[self.voters], self.voters, metric="inner")
+        if len(self.points) <= MANY:
             return ByteIndex(mean[self.voters], self.voters)
         return build_index(mean[self.voters], self.voters, metric="inner", kind="ivfpq", k=50, recall=0.9, seed=0)
 
