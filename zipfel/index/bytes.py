@@ -21,8 +21,8 @@ _ROUNDS, _SAMPLE = 4, 64
 class ByteIndex(Index):
     """Inner products with the vectors as they are after rounding to a byte a number; not to be saved, but built again.
 
-    Reading the vectors is what takes the time for a single question: bytes are a quarter of it, and of many vectors only
-    the clusters nearest to the question are read.
+    Reading the vectors is what takes the time for a single question: bytes are a quarter of it, and of many vectors
+    only the clusters nearest to the question are read.
     """
 
     kind = "bytes"
@@ -56,8 +56,8 @@ def _centres(vectors: Vectors, n_clusters: int) -> Vectors:
     """(n_clusters, dim): means, by a few rounds of k-means on a sample; always from the same seed."""
     if n_clusters == 1:
         return np.zeros((1, vectors.shape[1]), dtype=np.float32)
-    sample = vectors[np.random.default_rng(0).permutation(len(vectors))[: _SAMPLE * n_clusters]]
-    centres = sample[:n_clusters].copy()
+    sample: Vectors = vectors[np.random.default_rng(0).permutation(len(vectors))[: _SAMPLE * n_clusters]]
+    centres: Vectors = sample[:n_clusters].copy()
     for _ in range(_ROUNDS):
         cluster = _nearest(sample, centres)
         sizes = np.bincount(cluster, minlength=n_clusters)
