@@ -47,7 +47,8 @@ class ByteIndex(Index):
         enough = max(int(_SHARE * len(self)), 10 * k) if len(self._centres) > 1 else len(self)
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         rows = np.full((len(queries), k), -1, dtype=np.int64)
-        asked = queries, order, self._edges, self._codes, self._scale, enough, best, rows
+        room = enough + int(np.diff(self._edges).max())
+        asked = queries, order, self._edges, self._codes, self._scale, enough, room, best, rows
         over_blocks(lambda a, b: search_clusters(*asked, a, b), len(queries))
         return np.where(rows >= 0, self._places[rows], -1), best
 

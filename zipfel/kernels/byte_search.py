@@ -42,6 +42,7 @@ def search_clusters(
     codes: Array,
     scale: Array,
     enough: int,
+    room: int,
     best: Array,
     places: Array,
     start: int,
@@ -50,15 +51,14 @@ def search_clusters(
     """Rows start..stop of best, places (n, k): the largest inner products with the int8 codes (m, d), best first.
 
     Cluster c is rows edges[c]..edges[c + 1] of the codes; order: (n, n_clusters), in which they are looked through for
-    each query, until `enough` rows have been.
+    each query, until `enough` rows have been; which may be up to `room` of them.
     """
-    room = enough + np.diff(edges).max()
     scores, rows = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int64)
     peaks, sorting = np.empty(room // RUN, dtype=np.float32), np.empty(room // RUN, dtype=np.float32)
     for i in range(start, stop):
         n = 0
-        for cluster in order[i]:
-            a, b = edges[cluster], edges[cluster + 1]
+        for c in range(order.shape[1]):
+            a, b = edges[order[i, c]], edges[order[i, c] + 1]
             byte_scores(queries[i], codes[a:b], scale[a:b], scores[n : n + b - a])
             for row in range(a, b):
                 rows[n] = row

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.topk import RUN, find_peaks, kth_largest
+from zipfel.kernels.topk import RUN, find_peaks, kth_largest, sink, sort_topk
 from zipfel.ranking import PAD, Ranking
 from zipfel.threads import get_threads, over_blocks
 
@@ -92,7 +92,6 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                         touched[n_touched] = column
                         n_touched += 1
                     sums[column] += value * b_values[t]
-        size = np.int64(0)  # a plain 0 would be a type of its own, and the heap compiled again for it
         best, best_scores = ids[row], scores[row]
         if scan:
             find_peaks(sums, peaks, sorting)
@@ -103,61 +102,21 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                 if peaks[run] >= bar:
                     for column in range(run * RUN, (run + 1) * RUN):
                         if sums[column] >= bar and sums[column] != 0.0:
-                            size = _offer(best, best_scores, size, k, column, sums[column])
-            sums[:] = 0.0
+                            _offer(best, best_scores, column, sums[column])
+            for column in range(n_columns):
+                sums[column] = 0.0
         else:
             for i in range(n_touched):
                 column, score = np.int64(touched[i]), sums[touched[i]]
                 sums[column] = 0.0
                 if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
-                    size = _offer(best, best_scores, size, k, column, score)
-        for last in range(size - 1, 0, -1):  # heap sort: the worst goes to the end
-            column, score = best[last], best_scores[last]
-            best[last], best_scores[last] = best[0], best_scores[0]
-            _sink(best, best_scores, last, column, score)
+                    _offer(best, best_scores, column, score)
+    sort_topk(scores, ids, start, stop)
 
 
 @njit(cache=True, nogil=True)
-def _offer(best, best_scores, size, k, column, score):  # type: ignore[no-untyped-def]
-    """Takes the column in where there is room or a worse one; returns how many there are."""
-    if size < k:
-        _push(best, best_scores, size, column, score)
-        return size + 1
-    if _worse(best_scores[0], best[0], score, column):
-        _sink(best, best_scores, size, column, score)
-    return size
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _worse(score, column, other_score, other):  # type: ignore[no-untyped-def]
-    return score < other_score or (score == other_score and column > other)
-
-
-@njit(cache=True, nogil=True)
-def _push(best, best_scores, size, column, score):  # type: ignore[no-untyped-def]
-    """Adds to a heap with the worst at its root."""
-    at = size
-    while at > 0:
-        parent = (at - 1) // 2
-        if not _worse(score, column, best_scores[parent], best[parent]):
-            break
-        best[at], best_scores[at] = best[parent], best_scores[parent]
-        at = parent
-    best[at], best_scores[at] = column, score
-
-
-@njit(cache=True, nogil=True)
-def _sink(best, best_scores, size, column, score):  # type: ignore[no-untyped-def]
-    """Replaces the root of a heap of the given size."""
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and _worse(best_scores[child + 1], best[child + 1], best_scores[child], best[child]):
-            child += 1
-        if not _worse(best_scores[child], best[child], score, column):
-            break
-        best[at], best_scores[at] = best[child], best_scores[child]
-        at = child
-    best[at], best_scores[at] = column, score
+def _offer(best, best_scores, column, score):  # type: ignore[no-untyped-def]
+    """Takes the column in where there is room or a worse one."""
+    if score > best_scores[0] or (score == best_scores[0] and column < best[0]):
+        best[0], best_scores[0] = column, score
+        sink(best_scores, best, 0, len(best))

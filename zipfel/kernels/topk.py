@@ -51,14 +51,19 @@ def merge_topk(block: Array, offset: int, best: Array, ids: Array, start: int, s
 
 
 @njit(cache=True, nogil=True)
+def sort_heap(heap: Array, names: Array) -> None:
+    """A heap (k,) to a row, best first."""
+    for size in range(len(heap) - 1, 0, -1):
+        heap[0], heap[size] = heap[size], heap[0]
+        names[0], names[size] = names[size], names[0]
+        sink(heap, names, 0, size)
+
+
+@njit(cache=True, nogil=True)
 def sort_topk(best: Array, ids: Array, start: int, stop: int) -> None:
     """Heaps to rows, best first."""
     for i in range(start, stop):
-        heap, names = best[i], ids[i]
-        for size in range(best.shape[1] - 1, 0, -1):
-            heap[0], heap[size] = heap[size], heap[0]
-            names[0], names[size] = names[size], names[0]
-            sink(heap, names, 0, size)
+        sort_heap(best[i], ids[i])
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # so that it looks at eight at a time; -inf may come
@@ -105,7 +110,7 @@ def topk_row(row: Array, best: Array, ids: Array, peaks: Array, sorting: Array) 
     for run in range(n_runs + 1):  # the last is what is left over
         if run < n_runs and peaks[run] < bar:
             continue
-        for j in range(run * RUN, min((run + 1) * RUN, len(row))):
+        for j in range(run * RUN, (run + 1) * RUN if run < n_runs else len(row)):
             if row[j] > best[0]:
                 best[0], ids[0] = row[j], j
                 sink(best, ids, 0, k)

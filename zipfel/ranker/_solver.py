@@ -175,7 +175,8 @@ def _take_weights(
                     weights[found] = value
                     found += 1
     if 16 * len(docs) > len(w):
-        w[:] = 0.0
+        for feature in range(len(w)):
+            w[feature] = 0.0
     else:
         for i in range(len(docs)):
             for j in range(x_ptr[docs[i]], x_ptr[docs[i] + 1]):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.topk import sink
+from zipfel.kernels.topk import sink, sort_heap
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
@@ -29,10 +29,7 @@ def _best_first(sums: Array, met: Array, n_met: int, heap: Array, names: Array) 
         if total > heap[0] or (total == heap[0] and label < names[0]):
             heap[0], names[0] = total, label
             sink(heap, names, 0, width)
-    for size in range(width - 1, 0, -1):
-        heap[0], heap[size] = heap[size], heap[0]
-        names[0], names[size] = names[size], names[0]
-        sink(heap, names, 0, size)
+    sort_heap(heap, names)
 
 
 @njit(cache=True, nogil=True)
@@ -69,7 +66,8 @@ def vote_labels(
                     is_met[label] = True
                     met[n_met] = label
                     n_met += 1
-                    sums[label] = 0.0
+                    for s in range(n_kinds):
+                        sums[label, s] = 0.0
                 for s in range(n_kinds):
                     sums[label, s] += weights[i, j, s]
         _best_first(sums, met, n_met, heap, labels[i])
@@ -102,7 +100,7 @@ def _weigh(similar: Array, sharpness: Array, weights: Array, start: int, stop: i
     for i in range(start, stop):
         best = np.float32(-np.inf)
         for j in range(n_voters):
-            best = max(best, similar[i, j])
+            best = similar[i, j] if similar[i, j] > best else best
         for s in range(len(sharpness)):
             total = np.float32(0.0)
             for j in range(n_voters):
