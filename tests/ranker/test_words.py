@@ -126,3 +126,32 @@ def test_weights_of_votes_are_what_sharpened_similarities_give() -> None:
         plain = sharpened(similar, sharpness)
         total = plain.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(weights[:, :, s], plain / np.where(total > 0, total, 1), rtol=1e-5)
+
+
+def test_negative_values_count() -> None:
+    X = _rows()
+    X.data -= np.float32(0.5)
+    memory = WordMemory.build(X, np.ones(60, dtype=bool))
+    memory = WordMemory.restored(memory.state(), 60, 12).joined(abs(_rows(7, seed=3)), np.ones(7, dtype=bool))
+    memory = WordMemory.restored(memory.state(), 67, 12)
+    asked = _rows(5, seed=1)
+    ids, cosines = memory.search(asked, 6)
+    expected = _cosines(asked.toarray(), np.vstack([X.toarray(), _rows(7, seed=3).toarray()]))
+    np.testing.assert_allclose(cosines, -np.sort(-expected, axis=1)[:, :6], atol=0.02)
+    np.testing.assert_allclose(np.take_along_axis(expected, ids, 1), cosines, atol=0.02)
+
+
+def test_dense_rows_are_searched_with_all_of_their_features() -> None:
+    rng = np.random.default_rng(0)
+    places = rng.standard_normal((20, 16))
+    X = sp.csr_matrix((places[rng.integers(0, 20, 5000)] + 0.5 * rng.standard_normal((5000, 16))).astype(np.float32))
+    memory = WordMemory.build(X, np.arange(5000) > 0)
+    assert memory.rows.nnz > 0.95 * X.nnz
+    ids, cosines = memory.search_own(X[:5000], 10)
+    expected = _cosines(X.toarray(), X.toarray())
+    np.fill_diagonal(expected, -1)
+    expected[:, 0] = -1  # does not vote
+    best = np.argsort(-expected, axis=1)[:, :10]
+    assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids.tolist(), best.tolist(), strict=True)]) > 0.9
+    np.testing.assert_allclose(np.take_along_axis(expected, ids.astype(np.int64), 1), cosines, atol=0.03)
+    np.testing.assert_allclose(memory.cosines(X[:3])[:, 1:], _cosines(X[:3].toarray(), X.toarray())[:, 1:], atol=0.03)

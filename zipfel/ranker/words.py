@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
+from zipfel.index.dense import DenseRows, is_dense
 from zipfel.index.sparse import SparseIndex, unit_csr
 from zipfel.ranker._votes import vote_weights
 
@@ -27,20 +28,21 @@ class WordMemory:
     """Rows of train, searched by cosine through inverted lists.
 
     The lists of the most frequent features are left out where they would cost too much (see A_WORD): they tell
-    little. Values are kept in a byte, the largest of each row being 255.
+    little. Values are kept in a byte, the largest of each row being 255, or 127 where some are negative. Rows in which
+    most features have a value are searched as dense vectors.
     """
 
     def __init__(self, rows: sp.csr_matrix) -> None:
-        """rows: (n, n_features), whole numbers from 0 to 255; an empty row is never found."""
+        """rows: (n, n_features), whole numbers from 0 to 255, or from -127 to 127; an empty row is never found."""
         self.rows = rows
-        self._index = SparseIndex(unit_csr(rows))
+        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(unit_csr(rows))
 
     @classmethod
     def build(cls, X: sp.csr_matrix, voters: Array) -> WordMemory:
-        """X: (n, n_features), of which negative values do not count; voters: (n,) which rows may be found."""
+        """X: (n, n_features); voters: (n,) which rows may be found."""
         counts = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
         order = np.argsort(counts, kind="stable")
-        cheap = np.zeros(X.shape[1], dtype=bool)
+        cheap = np.full(X.shape[1], is_dense(X))
         cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0], X.nnz)]] = True
         kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
         return cls(_rounded(_only(X, kept)))
@@ -56,7 +58,7 @@ class WordMemory:
         counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
         room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
         kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
-        return WordMemory(sp.vstack([self.rows, _rounded(_only(X, kept))], format="csr"))
+        return WordMemory(_rounded(sp.vstack([self.rows, _only(X, kept)], format="csr")))  # its own stay as they are
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -86,7 +88,7 @@ class WordMemory:
         return {
             "indptr": rows.indptr.astype(np.int64),
             "features": rows.indices.astype(narrow),
-            "values": rows.data.astype(np.uint8),
+            "values": rows.data.astype(np.int8 if (rows.data < 0).any() else np.uint8),
         }
 
     @classmethod
@@ -99,7 +101,7 @@ class WordMemory:
         sound = (
             indptr.dtype == np.int64
             and features.dtype.kind in "iu"
-            and values.dtype == np.uint8
+            and values.dtype in (np.uint8, np.int8)
             and indptr.shape == (n_points + 1,)
             and features.shape == values.shape == (int(indptr[-1]),)
             and int(indptr[0]) == 0
@@ -131,10 +133,11 @@ def _only(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
 
 
 def _rounded(rows: sp.csr_matrix) -> sp.csr_matrix:
-    """Whole numbers from 1 to 255 in proportion to each row's largest value."""
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    """Whole numbers up to 255 in proportion to each row's largest value; from -127 to 127 where some are negative."""
+    most = 127 if (rows.data < 0).any() else 255
+    row_of, sizes = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
     largest = np.zeros(rows.shape[0], dtype=np.float32)
-    np.maximum.at(largest, row_of, rows.data)
+    np.maximum.at(largest, row_of, sizes)
     largest[largest == 0] = 1
-    steps = np.clip(np.rint(rows.data * (255 / largest[row_of])), 0, 255).astype(np.float32)
-    return _only(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps > 0)
+    steps = np.rint(rows.data * (most / largest[row_of])).astype(np.float32)
+    return _only(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps != 0)

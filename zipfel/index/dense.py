@@ -1,0 +1,43 @@
+"""Neighbours by cosine among rows in which most features have a value: what `SparseIndex` does, with dense vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.index.bytes import ByteIndex
+from zipfel.index.sparse import unit_csr
+from zipfel.threads import blas_threads
+
+_DENSE, _LEAST, _MOST = 0.25, 1000, 100_000_000
+"""Share of values that are not zero from which on rows count as dense; of how many rows; and the most values."""
+_BLOCK = 4096
+
+
+def is_dense(rows: sp.csr_matrix) -> bool:
+    """Whether inverted lists would be nearly as long as there are rows."""
+    n, d = rows.shape
+    return bool(rows.nnz >= _DENSE * n * d and n >= _LEAST and n * d <= _MOST)
+
+
+class DenseRows:
+    """rows: (n, n_features) CSR of unit length. Values are kept in a byte; of many rows only the clusters nearest to a
+    question are looked at."""
+
+    def __init__(self, rows: sp.csr_matrix) -> None:
+        self._index = ByteIndex(rows.toarray())
+
+    def search(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """(n, k) ids, best first, -1 where there are fewer; (n, k) cosines, -inf there."""
+        queries = unit_csr(queries)
+        blocks = range(0, max(1, queries.shape[0]), _BLOCK)
+        found = [self._index.search(queries[a : a + _BLOCK].toarray(), k) for a in blocks]
+        ids, cosines = zip(*found, strict=True)
+        return np.concatenate(ids), np.concatenate(cosines)
+
+    def cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
+        """(n, len(rows))"""
+        with blas_threads():
+            found: npt.NDArray[np.float32] = unit_csr(queries).toarray() @ self._index.vectors.T
+        return found
