@@ -6,6 +6,8 @@ says, and the targets U enter only where they are not zero. A batch's regularise
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -13,17 +15,30 @@ import torch
 from torch import Tensor
 
 
+class _Distance(torch.autograd.Function):
+    """||V V' - U||_F^2 and its gradient 4 (V V' - U) V, of which the forward pass has all parts already."""
+
+    @staticmethod
+    def forward(ctx: Any, V: Tensor, U: Tensor) -> Tensor:
+        gram, pulled = V.T @ V, torch.sparse.mm(U, V)  # (d, d), (b, d)
+        ctx.save_for_backward(V @ gram - pulled)
+        cross = (pulled * V).sum()  # sum of u_ij <v_i, v_j> over what is stored
+        distance: Tensor = gram.square().sum() - 2 * cross + U.values().square().sum()
+        return distance
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (away,) = ctx.saved_tensors
+        return 4 * grads[0] * away, None
+
+
 def glas(V: Tensor, U: Tensor) -> Tensor:
     """||V V' - U||_F^2 / b^2 (Guo et al., Eq. 3, on the labels of a batch).
 
-    V: (b, d) label vectors, one a row. U: (b, b) sparse, see `submatrix`.
+    V: (b, d) label vectors, one a row. U: (b, b) sparse and symmetric, see `submatrix`.
     """
-    b = len(V)
-    gram = V.T @ V  # (d, d)
-    cross = (torch.sparse.mm(U, V) * V).sum()  # sum of u_ij <v_i, v_j> over what is stored
-    constant = U.values().square().sum()
-    distance: Tensor = gram.square().sum() - 2 * cross + constant
-    return distance / b**2
+    distance: Tensor = _Distance.apply(V, U)  # type: ignore[no-untyped-call]
+    return distance / len(V) ** 2
 
 
 def spread_out(V: Tensor) -> Tensor:
