@@ -141,7 +141,9 @@ class Auto(Method):
                 self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
 
     def _n_shortlisted(self, Y: sp.csr_matrix) -> int:
-        return max(self.config.shortlist, math.ceil(5 * int(Y.nnz) / max(1, int(Y.shape[0]))))
+        """As configured, but no more than a third of the labels: the others would be told from every document."""
+        few = min(self.config.shortlist, math.ceil(len(np.unique(Y.indices)) / 3))
+        return max(few, math.ceil(5 * int(Y.nnz) / max(1, int(Y.shape[0]))))
 
     def _n_strangers(self, Y: sp.csr_matrix) -> int:
         """As configured, or what gives a label about a hundred: where labels are many, few documents shortlist one."""
