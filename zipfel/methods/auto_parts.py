@@ -74,7 +74,8 @@ class Fitting:
         for a in range(0, len(rows), _BLOCK):
             block = rows[a : a + _BLOCK]
             ids, cosines = self.near_among(seen, block)
-            found[block] = cast_votes(ids, weights_by_cosine(cosines), self.points.Y, shortlist)[0]
+            weights = weights_by_cosine(cosines).sum(axis=2, keepdims=True)  # all votes together make the order
+            found[block] = cast_votes(ids, weights, self.points.Y, shortlist)[0]
         found = with_strangers(found, points.n_labels, strangers, self.run.rng(23))  # the same ones when more are seen
         problems = Problems.build(points.Y, found if seen.all() else found[rows])
         del found  # gigabytes, where points are a million

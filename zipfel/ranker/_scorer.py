@@ -135,24 +135,22 @@ class WeightsByFeature:
 
     lists: tuple[Array, Array, Array]  # CSC of the rare features' weights
     place: Array  # (n_features,) column of the table, -1 where a feature is rare
-    table: Array  # (n_labels, n_frequent), as they are stored
+    table: Array  # (n_labels, n_frequent), in units of the label's scale
     scale: Array  # (n_labels,)
 
     @classmethod
-    def build(cls, weights: sp.csr_matrix, stored: Array, scale: Array) -> WeightsByFeature:
-        """weights: (n_labels, n_features); stored: (nnz,) the same, in units of their label's scale."""
-        n_labels, n_features = weights.shape
-        frequent = cls.are_frequent(np.bincount(weights.indices, minlength=n_features), n_labels)
+    def build(cls, weights: sp.csr_matrix, scale: Array, *, is_rounded: bool) -> WeightsByFeature:
+        """weights: (n_labels, n_features). is_rounded: they are whole numbers, up to 127, of their label's scale."""
+        by_feature = weights.tocsc()
+        counts = np.diff(by_feature.indptr)
+        frequent = cls.are_frequent(counts, len(scale))
         place = np.where(frequent, np.cumsum(frequent) - 1, -1)
-        often = frequent[weights.indices]
-        label_of = np.repeat(np.arange(n_labels), np.diff(weights.indptr))
-        table = np.zeros((n_labels, int(frequent.sum())), dtype=np.int8 if stored.dtype == np.int8 else np.float32)
-        table[label_of[often], place[weights.indices[often]]] = stored[often]
-        rare = sp.csr_matrix(
-            (weights.data[~often], weights.indices[~often], np.append(0, np.cumsum(~often))[weights.indptr]),
-            shape=weights.shape,
-        ).tocsc()
-        lists = rare.indptr.astype(np.int64), rare.indices.astype(np.int32, copy=False).view(np.uint32), rare.data
+        often = np.repeat(frequent, counts)
+        labels, values = by_feature.indices[often], by_feature.data[often] / scale[by_feature.indices[often]]
+        table = np.zeros((len(scale), int(frequent.sum())), dtype=np.int8 if is_rounded else np.float32)
+        table[labels, np.repeat(place[frequent], counts[frequent])] = np.rint(values) if is_rounded else values
+        indptr = np.append(0, np.cumsum(np.where(frequent, 0, counts)))
+        lists = indptr, by_feature.indices[~often].view(np.uint32), by_feature.data[~often]
         return cls(lists, place, table, scale)
 
     @property

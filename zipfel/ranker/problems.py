@@ -121,8 +121,20 @@ def with_strangers(
     Without strangers a classifier knows hard negatives only, and is sure of itself on documents of another world.
     """
     drawn = rng.integers(0, n_labels, (len(shortlist), strangers), dtype=np.int32)
-    for column in range(strangers):
-        known = (shortlist == drawn[:, column, None]).any(axis=1)
-        known |= (drawn[:, :column] == drawn[:, column, None]).any(axis=1)
-        drawn[known, column] = -1
+    _drop_known(shortlist, drawn, np.full(n_labels, -1, dtype=np.int32))
     return np.concatenate([shortlist, drawn], axis=1)
+
+
+@njit(cache=True, nogil=True)
+def _drop_known(shortlist: Array, drawn: Array, owner: Array) -> None:
+    """-1 for those of the drawn labels (n, s) that the row has already, in its shortlist (n, k) or before among the
+    drawn. owner: (n_labels,) scratch, all -1."""
+    for doc in range(len(shortlist)):
+        for c in range(shortlist.shape[1]):
+            if shortlist[doc, c] >= 0:
+                owner[shortlist[doc, c]] = doc
+        for c in range(drawn.shape[1]):
+            if owner[drawn[doc, c]] == doc:
+                drawn[doc, c] = -1
+            else:
+                owner[drawn[doc, c]] = doc
