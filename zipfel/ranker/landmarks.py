@@ -84,8 +84,11 @@ class Landmarks:
         self._hits = np.zeros((n_labels, m), dtype=np.float32)  # sum_i y_i k(x_i)
         self._sum = np.zeros(m)  # sum_i k(x_i)
         self._n, self._counts = 0, np.zeros(n_labels)
-        width = min(config.dim + _MORE, n_labels)
-        self._directions = _orthonormal(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
+        width = config.dim + _MORE
+        if n_labels <= 2 * width:  # all directions at once are less work than finding the largest
+            self._directions = np.eye(n_labels, dtype=np.float32)
+        else:
+            self._directions = _orthonormal(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
 
     def add(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
         """Sums over more points."""
