@@ -52,6 +52,21 @@ def test_reaches_the_optimum_of_the_primal_problem(loss: str, positive_cost: flo
         assert got == pytest.approx(best, rel=2e-3)
 
 
+def test_where_passes_gain_little_it_stops_near_the_optimum() -> None:
+    X, Y = _points(n=400)
+    problems = [Problems.build(Y, _everywhere(Y)) for _ in range(2)]
+    usual = EXACT.replace(tolerance=RankerConfig().tolerance, iterations=RankerConfig().iterations)
+    exact, found = (SparseRanker(c).fit(X, p) for c, p in zip((EXACT, usual), problems, strict=True))
+    assert np.abs(problems[0].dual - problems[1].dual).max() > 1e-3  # it did stop before
+    for label in range(Y.shape[1]):
+        y = np.where(Y[:, [label]].toarray().ravel() > 0, 1.0, -1.0)
+        best, reached = (
+            _primal(X, y, r.weights_[[label]].toarray().ravel(), float(r.bias_[label]), EXACT) for r in (exact, found)
+        )
+        assert best <= reached * (1 + 1e-6)
+        assert reached < 1.05 * best
+
+
 def test_learns_only_from_positives_and_shortlisted_documents() -> None:
     Y = sp.csr_matrix(np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0]], dtype=np.float32))
     shortlist = np.array([[0, 1], [1, -1], [2, 0], [1, 0]])
