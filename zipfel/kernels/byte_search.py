@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from zipfel.kernels.topk import RUN, sort_topk, topk_row
+from zipfel.kernels.topk import RUN, sort_heap, topk_row
 
 Array = npt.NDArray[Any]
 
@@ -66,7 +66,7 @@ def search_clusters(
             if n >= enough:
                 break
         topk_row(scores[:n], best[i], places[i], peaks, sorting)
+        sort_heap(best[i], places[i])
         for c in range(places.shape[1]):
             if places[i, c] >= 0:
                 places[i, c] = rows[places[i, c]]
-    sort_topk(best, places, start, stop)
