@@ -1,4 +1,4 @@
-"""Neighbours by cosine among rows in which most features have a value: what `SparseIndex` does, with dense vectors."""
+"""Neighbours by cosine among rows in which many features have a value: what `SparseIndex` does, with dense vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zipfel.index.bytes import ByteIndex
 from zipfel.index.sparse import unit_csr
 from zipfel.threads import blas_threads
 
-_DENSE, _LEAST, _MOST = 0.25, 1000, 100_000_000
+_DENSE, _LEAST, _MOST = 0.1, 1000, 50_000_000
 """Share of values that are not zero from which on rows count as dense; of how many rows; and the most values."""
 _BLOCK = 4096
 

@@ -29,7 +29,7 @@ class WordMemory:
 
     The lists of the most frequent features are left out where they would cost too much (see A_WORD): they tell
     little. Values are kept in a byte, the largest of each row being 255, or 127 where some are negative. Rows in which
-    most features have a value are searched as dense vectors.
+    many features have a value are searched as dense vectors.
     """
 
     def __init__(self, rows: sp.csr_matrix) -> None:
