@@ -146,7 +146,8 @@ class WeightsByFeature:
         frequent = cls.are_frequent(counts, len(scale))
         place = np.where(frequent, np.cumsum(frequent) - 1, -1)
         often = np.repeat(frequent, counts)
-        labels, values = by_feature.indices[often], by_feature.data[often] / scale[by_feature.indices[often]]
+        labels = by_feature.indices[often]
+        values = by_feature.data[often] / np.where(scale == 0, 1, scale)[labels]  # 0: in a damaged file only
         table = np.zeros((len(scale), int(frequent.sum())), dtype=np.int8 if is_rounded else np.float32)
         table[labels, np.repeat(place[frequent], counts[frequent])] = np.rint(values) if is_rounded else values
         indptr = np.append(0, np.cumsum(np.where(frequent, 0, counts)))
