@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.kernels.sparse_rows import row_lengths, with_values
+from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 
 
 def _rows() -> sp.csr_matrix:
@@ -24,3 +24,12 @@ def test_other_values_leave_the_matrix_as_it_is() -> None:
     twice = with_values(X, X.data * 2)
     assert np.array_equal(twice.toarray(), before * 2)
     assert np.array_equal(X.toarray(), before)
+
+
+def test_canonical_rows_rise_and_what_is_so_is_not_copied() -> None:
+    twice = sp.csr_matrix((np.ones(3, dtype=np.float32), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 4))
+    found = canonical(twice)
+    assert found.indices.tolist() == [0, 2]
+    assert found.data.tolist() == [1, 2]
+    assert twice.nnz == 3
+    assert canonical(found) is found

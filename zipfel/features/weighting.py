@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,9 +53,7 @@ class Weighting:
             data[part] = self._weighed(X.data[part], X.indices[part], np.diff(X.indptr[start : stop + 1]))
 
         over_blocks(weigh, X.shape[0], parts=max(get_threads(), X.nnz // _BLOCK))
-        found = copy.copy(X)  # a new matrix would check the columns again, and copy them
-        found.data = data
-        return found
+        return sp.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
 
     def _weighed(self, data: Array, indices: Array, sizes: Array) -> Array:
         """The new values of a run of rows with so many values each."""

@@ -54,7 +54,8 @@ class ByteIndex(Index):
 
 
 def _centres(vectors: Vectors, n_clusters: int) -> Vectors:
-    """(n_clusters, dim): means, by a few rounds of k-means on a sample; always from the same seed."""
+    """(n_clusters, dim): means, by a few rounds of k-means on a sample; always from the same seed. faiss,
+    whose k-means `clusters.py` has, takes longer to load than this takes."""
     if n_clusters == 1:
         return np.zeros((1, vectors.shape[1]), dtype=np.float32)
     sample: Vectors = vectors[np.random.default_rng(0).permutation(len(vectors))[: _SAMPLE * n_clusters]]

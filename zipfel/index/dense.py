@@ -16,7 +16,7 @@ _BLOCK = 4096
 
 
 def is_dense(rows: sp.csr_matrix) -> bool:
-    """Whether inverted lists would be nearly as long as there are rows."""
+    """Whether inverted lists would be long: a tenth of the rows or more, on average."""
     n, d = rows.shape
     return bool(rows.nnz >= _DENSE * n * d and n >= _LEAST and n * d <= _MOST)
 

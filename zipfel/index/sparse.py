@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.kernels.sparse_product import SparseProduct
-from zipfel.kernels.sparse_rows import row_lengths, with_values
+from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 from zipfel.kernels.sparse_topk import sparse_topk
 
 
@@ -45,9 +45,7 @@ def unit_csr(X: sp.csr_matrix) -> sp.csr_matrix:
     already is returned as it is."""
     if not isinstance(X, sp.csr_matrix) or X.dtype != np.float32:
         X = sp.csr_matrix(X, dtype=np.float32)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X)
     lengths = row_lengths(X)
     lengths[(lengths == 0) | (np.abs(lengths - 1) < 1e-6)] = 1.0  # so that scaling twice is scaling once
     if (lengths == 1).all():

@@ -1,4 +1,4 @@
-"""Sparse rows with other values: their lengths, and a matrix that keeps the places of the non-zeros."""
+"""Sparse rows as kernels want them: columns that rise, their lengths, other values in the same places."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from numba import njit
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
+
+
+def canonical(X: sp.csr_matrix) -> sp.csr_matrix:
+    """X with columns that rise and are distinct, itself where it is so."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 @njit(cache=True, nogil=True)

@@ -151,7 +151,8 @@ class WeightsByFeature:
         table = np.zeros((len(scale), int(frequent.sum())), dtype=np.int8 if is_rounded else np.float32)
         table[labels, np.repeat(place[frequent], counts[frequent])] = np.rint(values) if is_rounded else values
         indptr = np.append(0, np.cumsum(np.where(frequent, 0, counts)))
-        lists = indptr, by_feature.indices[~often].view(np.uint32), by_feature.data[~often]
+        rare = by_feature.indices[~often].astype(np.int32, copy=False).view(np.uint32)
+        lists = indptr, rare, by_feature.data[~often]
         return cls(lists, place, table, scale)
 
     @property

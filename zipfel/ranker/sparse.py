@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
-from zipfel.kernels.sparse_rows import row_lengths, with_values
+from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 from zipfel.ranker._scorer import WeightsByFeature, score_by_feature, score_pairs
 from zipfel.ranker._solver import solve_labels
 from zipfel.ranker.problems import Problems
@@ -177,7 +177,7 @@ def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
     """
     if power == 1:
         return X
-    X = _canonical(X)
+    X = canonical(X)
     values = X.data.astype(np.float32, copy=False)
     rows = with_values(X, np.copysign(np.abs(values) ** np.float32(power), values))
     lengths = row_lengths(rows)
@@ -201,16 +201,9 @@ def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Arra
 def _for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
     """One set of types, so that each kernel is compiled once; columns rising and distinct, as the kernels need them,
     and unsigned: a signed index may count from the end, and asking costs a third of the time."""
-    X = _canonical(X)
+    X = canonical(X)
     return (
         X.indptr.astype(np.int64, copy=False),
         X.indices.astype(np.int32, copy=False).view(np.uint32),
         X.data.astype(np.float32, copy=False),
     )
-
-
-def _canonical(X: sp.csr_matrix) -> sp.csr_matrix:
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
