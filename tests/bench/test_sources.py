@@ -54,6 +54,14 @@ def test_rows_have_length_one_and_go_to_disk_once(tmp_path: Path, monkeypatch: p
     assert prepare(source, out, "l2", 1) == rows
 
 
+def test_the_file_for_omikuji_has_no_row_without_features(tmp_path: Path) -> None:
+    write_pair(tmp_path)
+    (tmp_path / "train.txt").write_text("3 3 2\n0 0:1\n1\n0,1 2:2\n")
+    rows = prepare(find_source(str(tmp_path)), tmp_path / "out", "l2", 1)
+    assert rows.matrix("train", "X").shape == (3, 3)
+    assert (rows.folder / "train.txt").read_text() == "2 3 2\n0 0:1\n0,1 2:1\n"
+
+
 def test_rows_are_made_anew_when_something_changed(tmp_path: Path) -> None:
     write_pair(tmp_path)
     source, out = find_source(str(tmp_path)), tmp_path / "out"
