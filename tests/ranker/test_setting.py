@@ -1,12 +1,12 @@
-"""The choice of a setting: taken where it matters, left where it does not."""
+"""The choices of damping and cost: taken where they matter, left where they do not."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.ranker import RankerConfig
-from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
+from zipfel.ranker import Problems, RankerConfig
+from zipfel.ranker.setting import COSTS, DAMPINGS, Asked, choose_cost, choose_damping
 
 
 def _loud(n: int = 600, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -23,17 +23,60 @@ def _loud(n: int = 600, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
 
 def test_loud_words_are_damped_where_that_ranks_better() -> None:
     X, Y = _loud()
-    tried = (Setting(2.0, 1.0), Setting(0.1, 1.0))
-    assert choose_setting(X, Y, np.random.default_rng(0), RankerConfig(), tried) == tried[1]
-    assert choose_setting(X, Y, np.random.default_rng(0), RankerConfig(), tried[::-1]) == tried[1]
+    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), (2.0, 0.1)) == 0.1
+    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), (0.1, 2.0)) == 0.1
 
 
-def test_the_first_stays_where_nothing_differs() -> None:
+def test_the_first_damping_stays_where_nothing_differs() -> None:
     X, Y = _loud()
     X = sp.csr_matrix((X > 0).astype(np.float32))  # powers of one change nothing
-    assert choose_setting(X, Y, np.random.default_rng(0), RankerConfig(), SETTINGS) == SETTINGS[0]
+    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), DAMPINGS) == DAMPINGS[0]
 
 
-def test_too_few_points_to_choose_on() -> None:
+def test_too_few_points_to_choose_damping_on() -> None:
     X, Y = _loud(3)
-    assert choose_setting(X, Y, np.random.default_rng(0), RankerConfig(), SETTINGS) == SETTINGS[0]
+    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), DAMPINGS) == DAMPINGS[0]
+
+
+def _told_by_words(wrong: float, n: int = 1500, n_labels: int = 100) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """A label a point, told by a word of its own among nine that mean nothing; a share of the labels is wrong."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, n_labels, n)
+    words = np.column_stack([labels, n_labels + rng.integers(0, 200, (n, 9))])
+    X = sp.csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 10)), shape=(n, n_labels + 200))
+    X.sum_duplicates()
+    X = sp.csr_matrix(X / np.sqrt(X.multiply(X).sum(axis=1)), dtype=np.float32)
+    given = np.where(rng.random(n) < wrong, rng.integers(0, n_labels, n), labels)
+    return X, sp.csr_matrix((np.ones(n, dtype=np.float32), (np.arange(n), given)), shape=(n, n_labels))
+
+
+def _chosen_cost(wrong: float, costs: tuple[float, float], n_asked: int = 500) -> tuple[float, Problems]:
+    X, Y = _told_by_words(wrong)
+    learnt, asked = slice(0, 1000), slice(1000, 1000 + n_asked)
+    every = np.tile(np.arange(Y.shape[1], dtype=np.int32), (1000, 1))
+    problems = Problems.build(Y[learnt], every)
+    held = Asked(X[asked], every[:n_asked], np.ones((n_asked, Y.shape[1], 1), dtype=np.float32), Y[asked])
+    return choose_cost(X[learnt], problems, held, RankerConfig(), costs, seed=0), problems
+
+
+def test_labels_that_follow_from_the_text_want_a_higher_cost() -> None:
+    assert _chosen_cost(0.0, (0.001, 1.0))[0] == 1.0
+    assert _chosen_cost(0.0, (1.0, 0.001))[0] == 1.0
+
+
+def test_labels_given_by_whim_do_not() -> None:
+    assert _chosen_cost(0.7, (0.03, 30.0))[0] == 0.03
+
+
+def test_what_was_learnt_in_choosing_stays_as_a_start_and_for_some_labels_only() -> None:
+    cost, problems = _chosen_cost(0.0, (0.001, 1.0))
+    solved = np.add.reduceat(problems.dual, problems.ptr[:-1]) > 0
+    assert 0 < solved.sum() <= 0.2 * problems.n_labels
+    assert cost == 1.0
+    assert problems.dual.max() > 0.02  # 2 C is the most that the other cost would allow
+
+
+def test_too_few_points_to_choose_a_cost_on() -> None:
+    cost, problems = _chosen_cost(0.0, COSTS, n_asked=20)
+    assert cost == COSTS[0]
+    assert not problems.dual.any()

@@ -111,8 +111,10 @@ def prepare(source: Source, out: Path, weighting: str, threads: int) -> Rows:
     for part, dataset in zip(PARTS, made, strict=True):
         for what, matrix in (("X", dataset.X), ("Y", dataset.Y)):
             sp.save_npz(folder / f"{part}.{what}.npz", matrix, compressed=False)
-    has_features = np.flatnonzero(np.diff(made[0].X.indptr))
-    write(made[0].take(has_features), folder / "train.txt", format="xmc")  # omikuji's; it refuses a row without features
+    has_features = np.flatnonzero(np.diff(X.indptr))
+    write(
+        made[0].take(has_features), folder / "train.txt", format="xmc"
+    )  # omikuji's; it refuses a row without features
     fingerprint = made[0].fingerprint()[:16]
     kind = "tfidf of texts" if maker.vectorizer is not None else maker.weighting.kind
     facts.write_text(json.dumps({"stamp": stamp, "fingerprint": fingerprint, "weighting": kind}))

@@ -46,7 +46,7 @@ from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.setting import SETTINGS, Setting, choose_setting
+from zipfel.ranker.setting import COSTS, DAMPINGS, choose_damping
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
@@ -73,8 +73,9 @@ class Auto(Method):
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         everything, held = self._with_held_out(train, valid, run)
         with run.timed("setting"):
-            self.setting_ = self._settled(everything, held, run)
-        points = Points(damped(everything.X, self.setting_.damping), everything.Y)
+            self.damping_ = self._choose_damping(everything, held, run)
+        self.cost_ = self.config.ranker.cost
+        points = Points(damped(everything.X, self.damping_), everything.Y)
         with run.timed("neighbours"):
             self.words_ = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
             near = self.words_.search_own(points.X, self.config.neighbors)
@@ -100,13 +101,11 @@ class Auto(Method):
         size = max(1, min(round(n * self.config.valid_share), 4000))
         return train, held_out_runs(n, size, run.rng(20))
 
-    def _settled(self, points: Points, held: Array, run: Run) -> Setting:
-        """Damping and cost as configured, or chosen without the held-out points."""
-        c = self.config
-        cost = c.ranker.cost
-        tried = [Setting(c.damping or s.damping, cost or s.cost) for s in SETTINGS]
+    def _choose_damping(self, points: Points, held: Array, run: Run) -> float:
+        """As configured, or chosen without the held-out points."""
+        tried = DAMPINGS if self.config.damping is None else (self.config.damping,)
         rest = points.take(np.setdiff1d(np.arange(points.n_points), held)) if len(held) < points.n_points else points
-        return choose_setting(rest.X, rest.Y, run.rng(24), c.ranker, tuple(dict.fromkeys(tried)))
+        return choose_damping(rest.X, rest.Y, run.rng(24), self.config.ranker, tried)
 
     def _fit_parts(self, fitting: Fitting, seen: Array) -> None:
         """Encoder and classifiers on the points that are `seen`; what was learnt on fewer points goes on from there."""
@@ -114,8 +113,6 @@ class Auto(Method):
         labelled = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
         self.Y_ = points.Y
-        self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.setting_.cost))
-
         few = fitting.has_few_labels(c.regression)
 
         def encoder() -> None:
@@ -126,8 +123,12 @@ class Auto(Method):
 
         def classifiers() -> None:
             with run.timed("classifiers"):
-                learnt_from = self._n_shortlisted(points.Y), self._n_strangers(points.Y)
-                fitting.train_classifiers(self.ranker_, seen, *learnt_from)
+                problems = fitting.problems(seen, self._n_shortlisted(points.Y), self._n_strangers(points.Y))
+                if self.cost_ is None:
+                    costs = COSTS if self.damping_ < 1 else COSTS[::-1]  # the first, unless the second wins
+                    self.cost_ = fitting.choose_cost(c.ranker, costs, problems, seen)
+                self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
+                fitting.train_classifiers(self.ranker_, problems, seen)
 
         works = [*[encoder] * c.codes, *[classifiers] * c.classifiers]
         if few:  # each has work for all cores
@@ -220,7 +221,7 @@ class Auto(Method):
     # -- prediction
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        X = damped(X, self.setting_.damping)
+        X = damped(X, self.damping_)
         if X.shape[0] <= _BLOCK:  # slicing and joining would take a tenth of the time of a single document
             return fill_blank(self._rank(X, k), self.priors_)
         parts = [self._rank(X[a : a + _BLOCK], k) for a in range(0, X.shape[0], _BLOCK)]
@@ -236,14 +237,14 @@ class Auto(Method):
         """New points become neighbours, by words and by codes, and bring columns for labels that are new; encoder,
         blend and the classifiers of known labels stay as they are."""
         c, n_before = self.config, self.Y_.shape[0]
-        points = Points(damped(points.X, self.setting_.damping), points.Y)
+        points = Points(damped(points.X, self.damping_), points.Y)
         self.words_ = self.words_.joined(points.X, np.diff(points.Y.indptr) > 0)
         self.Y_ = joined_labels(self.Y_, points.Y)
         self._count(self.Y_)
         new = new_labels(self.Y_, n_before)
         if c.classifiers:
             learnt_from: dict[str, Any] = {
-                "cost": self.setting_.cost,
+                "cost": self.cost_,
                 "near": c.neighbors,
                 "strangers": self._n_strangers(self.Y_),
             }
@@ -255,7 +256,7 @@ class Auto(Method):
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
-        c, x = self.config, damped(canonical(x), self.setting_.damping)
+        c, x = self.config, damped(canonical(x), self.damping_)
         found, evidence = self._evidence(x)
         ids, cosines = self.words_.search(x, c.neighbors)
         near = ids, words.weights_by_cosine(cosines)
@@ -271,7 +272,12 @@ class Auto(Method):
 
     def state(self) -> State:
         arrays = {**pack_csr("Y", self.Y_), **under("words", self.words_.state())}
-        facts = {"blend": self.blend_.facts(), "tail": self.tail_, **self.setting_._asdict()}
+        facts = {
+            "blend": self.blend_.facts(),
+            "tail": self.tail_,
+            "damping": self.damping_,
+            "cost": self.cost_ or COSTS[0],
+        }
         if self.config.codes:
             arrays |= {**pack_table("codes", self.memory_.points, "int8"), **self.encoder_.state()}
         if self.config.classifiers:
@@ -279,7 +285,7 @@ class Auto(Method):
         return State(arrays, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        self.setting_ = Setting(state.fact("damping", low=0.1, high=2), state.fact("cost", low=0))
+        self.damping_, self.cost_ = state.fact("damping", low=0.1, high=2), state.fact("cost", low=0)
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)

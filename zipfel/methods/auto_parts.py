@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfel.methods.base import Points
-from zipfel.ranker import Problems, SparseRanker, with_strangers
+from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
+from zipfel.ranker.setting import Asked, choose_cost
 from zipfel.ranker.words import weights_by_cosine
 from zipfel.run import Run
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Found = tuple[Array, Array]
 """(n, m) rows of train, -1 pads, and their cosines, or the (n, m, s) weights of their votes."""
+_CANDIDATES = 50
+"""Labels of a held-out point that costs are compared on."""
 _BLOCK = 2048
 """Rows that votes are cast for at a time."""
 
@@ -59,7 +62,7 @@ class Fitting:
     def train_matcher(self, config: MatcherConfig, seen: Array) -> AnyEncoder:
         from zipfel.ranker.matcher import Matcher  # it needs torch, which takes a second to load
 
-        points = self.points if seen.all() else self.points.take(np.flatnonzero(seen))
+        points = self._seen(seen)
         again = isinstance(self._encoding, Matcher)
         if not isinstance(self._encoding, Matcher):
             self._encoding = Matcher(config, points.X, points.Y, self.run)
@@ -67,23 +70,37 @@ class Fitting:
         self._encoding.fit(points.X, points.Y, self.run, name=name, again=again)
         return self._encoding.encoder()
 
-    def train_classifiers(self, ranker: SparseRanker, seen: Array, shortlist: int, strangers: int) -> None:
+    def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
+        """What classifiers learn from; where they have learnt from fewer points, with what they learnt."""
         rows = np.flatnonzero(seen)
-        points = self.points if seen.all() else self.points.take(rows)
         found = np.full((len(seen), shortlist), -1, dtype=np.int32)
         for a in range(0, len(rows), _BLOCK):
             block = rows[a : a + _BLOCK]
             ids, cosines = self.near_among(seen, block)
             weights = weights_by_cosine(cosines).sum(axis=2, keepdims=True)  # all votes together make the order
             found[block] = cast_votes(ids, weights, self.points.Y, shortlist)[0]
-        found = with_strangers(found, points.n_labels, strangers, self.run.rng(23))  # the same ones when more are seen
-        problems = Problems.build(points.Y, found if seen.all() else found[rows])
-        del found  # gigabytes, where points are a million
+        found = with_strangers(found, self.points.n_labels, strangers, self.run.rng(23))  # the same when more are seen
+        problems = Problems.build(self.points.Y[rows], found if seen.all() else found[rows])
         if self._solved is not None:
             before, its_rows = self._solved
             problems.start_from(before, np.searchsorted(rows, its_rows))
-        ranker.fit(points.X, problems, seed=self.run.seed, threads=self.run.threads)
         self._solved = problems, rows
+        return problems
+
+    def choose_cost(self, ranker: RankerConfig, costs: tuple[float, float], problems: Problems, seen: Array) -> float:
+        """On the points that are not seen."""
+        held = np.flatnonzero(~seen)
+        ids, cosines = self.near_among(seen, held)
+        votes = cast_votes(ids, weights_by_cosine(cosines), self.points.Y, _CANDIDATES)
+        asked = Asked(self.points.X[held], *votes, self.points.Y[held])
+        X = self._seen(seen).X
+        return choose_cost(X, problems, asked, ranker, costs, seed=self.run.seed, threads=self.run.threads)
+
+    def train_classifiers(self, ranker: SparseRanker, problems: Problems, seen: Array) -> None:
+        ranker.fit(self._seen(seen).X, problems, seed=self.run.seed, threads=self.run.threads)
+
+    def _seen(self, seen: Array) -> Points:
+        return self.points if seen.all() else self.points.take(np.flatnonzero(seen))
 
 
 def join_votes(one: Found, other: Found) -> Found:

@@ -124,7 +124,7 @@ def learn_words(settings: Asked, points: Points, n_train: int, run: Run) -> Lear
         with run.timed("sparse"):
             for i, known in enumerate((seen, everyone)):
                 ranker = SparseRanker(_undamped(settings))
-                fitting.train_classifiers(ranker, known, _SHORT, _STRANGERS)
+                fitting.train_classifiers(ranker, fitting.problems(known, _SHORT, _STRANGERS), known)
                 rankers[i] = ranker
     first = Words(settings, points.Y, memory if settings.votes else None, rankers[0])
     return Learnt(first, near, replace(first, ranker=rankers[1]))

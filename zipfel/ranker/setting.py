@@ -1,9 +1,10 @@
-"""How features are damped and how much classifiers may fit: the best of a few settings, tried on a sample of train."""
+"""How features are damped, and how much classifiers may fit: both are tried on a part of train."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,8 @@ import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
 from zipfel.ranker._votes import cast_votes
-from zipfel.ranker.blend import is_true
+from zipfel.ranker.blend import Blend, is_true
+from zipfel.ranker.landmarks import FAINT
 from zipfel.ranker.problems import Problems, with_strangers
 from zipfel.ranker.sparse import RankerConfig, SparseRanker, damped
 from zipfel.ranker.words import WordMemory, weights_by_cosine
@@ -20,44 +22,46 @@ from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
 _LEARN, _ASK = 1500, 1500
-"""Points of the sample: that classifiers learn from, and that they are asked about."""
+"""Points of the sample that damping is chosen on: that classifiers learn from, and that they are asked about."""
 _COST = 0.5
-"""Of all trials: a small sample wants a higher cost than the whole."""
+"""Of these trials: a small sample wants a higher cost than the whole."""
 _NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 50, 10
+_SHARE, _ADDITIONS = 0.2, 2e7
+"""Of labels that costs are tried on, unless a pass over their problems would take more additions than this."""
+_RUNS, _SURE = 50, 2.0
+"""Documents are compared in this many runs, as neighbours in a file are alike; standard errors (the larger of that over
+runs and that over labels) by which the second cost must win."""
+
+DAMPINGS = (0.6, 0.8, 1.0)
+"""Short texts want their rare words damped, long ones do not."""
+COSTS = (0.3, 1.0)
+"""Where labels hang on the taste of those who gave them, classifiers want little trust; where they follow from the
+text, more."""
 
 
-class Setting(NamedTuple):
-    damping: float
-    cost: float
-
-
-SETTINGS = (Setting(0.6, 0.3), Setting(0.8, 0.6), Setting(1.0, 1.0))
-"""Short texts want their rare words damped and little trust; long ones neither."""
-
-
-def choose_setting(
-    X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, settings: tuple[Setting, ...]
-) -> Setting:
-    """The setting with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the
-    first, unless the last is better by three standard errors: then the best may also lie between the two."""
-    if len(settings) == 1:
-        return settings[0]
+def choose_damping(
+    X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, dampings: tuple[float, ...]
+) -> float:
+    """That with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the first,
+    unless the last is better by three standard errors: then the best may also lie between the two."""
+    if len(dampings) == 1:
+        return dampings[0]
     asked = held_out_runs(X.shape[0], min(_ASK, X.shape[0] // 5), rng)
     if len(asked) == 0:
-        return settings[0]
+        return dampings[0]
     known = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), asked))[:_LEARN]
     seed = int(rng.integers(2**31))
 
-    def quality(setting: Setting) -> npt.NDArray[np.float64]:
-        return _precision(X, Y, known, asked, np.random.default_rng(seed), ranker, setting)
+    def quality(damping: float) -> npt.NDArray[np.float64]:
+        return _precision(X, Y, known, asked, np.random.default_rng(seed), ranker, damping)
 
-    first, *between, last = settings
+    first, *between, last = dampings
     found = dict(zip((first, last), at_once(lambda: quality(first), lambda: quality(last)), strict=True))
     gain = found[last] - found[first]
     if gain.mean() <= 3 * gain.std() / np.sqrt(len(gain)):
         return first
-    found |= dict(zip(between, at_once(*(partial(quality, setting) for setting in between)), strict=True))
-    return max(found, key=lambda setting: found[setting].mean())
+    found |= dict(zip(between, at_once(*(partial(quality, damping) for damping in between)), strict=True))
+    return max(found, key=lambda damping: found[damping].mean())
 
 
 def _precision(
@@ -67,10 +71,10 @@ def _precision(
     asked: Array,
     rng: np.random.Generator,
     ranker: RankerConfig,
-    setting: Setting,
+    damping: float,
 ) -> npt.NDArray[np.float64]:
     """(n,) the mean of P@1, P@3 and P@5 of each row that is asked about."""
-    learnt, asks, labels = damped(X[known], setting.damping), damped(X[asked], setting.damping), Y[known]
+    learnt, asks, labels = damped(X[known], damping), damped(X[asked], damping), Y[known]
     memory = WordMemory.build(learnt, np.diff(labels.indptr) > 0)
     own = _shortlist(*memory.search_own(learnt, _NEIGHBORS), labels)
     problems = Problems.build(labels, with_strangers(own.astype(np.int32), Y.shape[1], _STRANGERS, rng))
@@ -83,3 +87,75 @@ def _precision(
 
 def _shortlist(ids: Array, cosines: Array, Y: sp.csr_matrix) -> Array:
     return cast_votes(ids, weights_by_cosine(cosines), Y, _SHORTLIST)[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Documents that classifiers have not seen: their rows X (n, d), candidates (n, c), -1 pads, with votes (n, c, s),
+    and true labels Y (n, n_labels)."""
+
+    X: sp.csr_matrix
+    candidates: Array
+    votes: Array
+    Y: sp.csr_matrix
+
+    def losses(self, classifiers: SparseRanker, problems: Problems) -> npt.NDArray[np.float64]:
+        """(n, c) how unlikely the truth about each candidate is; 0 for labels that are not in `problems`. Margins and
+        votes are joined by what either half of the documents tells about the other."""
+        known = (self.candidates >= 0) & (problems.n_positive[self.candidates] > 0)
+        margins = classifiers.score(self.X, np.where(known, self.candidates, -1))[known]
+        votes, frequency = self.votes[known], np.log1p(problems.n_positive[self.candidates[known]])
+        trust = np.minimum(margins, 0), np.maximum(margins, 0)
+        evidence = np.column_stack([*trust, np.log(votes + np.float32(FAINT)), votes, frequency])
+        hits = is_true(self.candidates, self.Y)[known]
+        first = np.nonzero(known)[0] < len(known) // 2
+        names = [str(i) for i in range(evidence.shape[1])]
+        losses = np.zeros(known.shape)
+        of_known = np.empty(len(hits))
+        for half in (first, ~first):
+            scores = Blend.fit(names, evidence[~half], hits[~half], monotone=names[:-1])(evidence[half])
+            of_known[half] = np.logaddexp(0, scores) - hits[half] * scores
+        losses[known] = of_known
+        return losses
+
+
+def choose_cost(
+    X: sp.csr_matrix,
+    problems: Problems,
+    asked: Asked,
+    ranker: RankerConfig,
+    costs: tuple[float, float],
+    *,
+    seed: int,
+    threads: int | None = None,
+) -> float:
+    """The second of two costs if its classifiers, joined with votes, make the truth about held-out documents likelier
+    beyond doubt; else the first.
+
+    Not on fewer points, as they want a higher cost, but for some of the labels, frequent and rare ones, with all of
+    their points. What was learnt with the cost that is chosen stays in the problems as a start.
+    """
+    if asked.X.shape[0] < _RUNS:
+        return costs[0]
+    some = _some_labels(problems, X.nnz / X.shape[0])
+
+    def tried(cost: float) -> tuple[Problems, npt.NDArray[np.float64]]:
+        part = problems.only(some)
+        classifiers = SparseRanker(ranker.replace(damping=1.0, cost=cost)).fit(X, part, seed=seed, threads=1)
+        return part, asked.losses(classifiers, part)
+
+    (first, loss), (second, other) = at_once(*(partial(tried, cost) for cost in costs), threads=threads)
+    gain = loss - other
+    runs = np.array([run.sum() for run in np.array_split(gain, _RUNS)])
+    labels = np.bincount(asked.candidates.ravel() + 1, gain.ravel(), minlength=problems.n_labels + 1)[1:][some]
+    error = max(part.std() * np.sqrt(len(part)) for part in (runs, labels))
+    is_second = bool(gain.sum() > _SURE * error)
+    problems.start_from(second if is_second else first, np.arange(X.shape[0]))
+    return costs[is_second]
+
+
+def _some_labels(problems: Problems, row_length: float) -> Array:
+    """As many labels as can be tried in little time: one in so many, by frequency. row_length: non-zeros of a point."""
+    share = min(_SHARE, _ADDITIONS / max(1.0, len(problems.docs) * row_length))
+    order = np.argsort(-problems.n_positive, kind="stable")[: np.count_nonzero(problems.n_positive)]
+    return order[np.arange(0.5 / share, len(order), 1 / share).astype(np.int64)]
