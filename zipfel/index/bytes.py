@@ -12,8 +12,8 @@ from zipfel.threads import blas_threads, over_blocks
 
 _ALL = 4096
 """Vectors up to which all are looked at."""
-_SHARE = 0.2
-"""Share of the vectors that are looked at where they are more; at least ten times as many as are asked for."""
+_SHARE = 0.1
+"""Share of the vectors that are looked at where they are more; at least twenty times as many as are asked for."""
 _ROUNDS, _SAMPLE = 4, 64
 """Of k-means, and how many vectors a cluster it looks at."""
 
@@ -44,7 +44,7 @@ class ByteIndex(Index):
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
         with blas_threads():
             order = np.argsort(-(queries @ self._centres.T), axis=1)
-        enough = max(int(_SHARE * len(self)), 10 * k) if len(self._centres) > 1 else len(self)
+        enough = max(int(_SHARE * len(self)), 20 * k) if len(self._centres) > 1 else len(self)
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         rows = np.full((len(queries), k), -1, dtype=np.int64)
         room = enough + int(np.diff(self._edges).max())
