@@ -46,6 +46,36 @@ def test_many_labels_have_a_matcher_instead_of_a_regression() -> None:
     assert evaluate(method.predict(test.X, 1), test.Y, ks=(1,))["P@1"] > 0.7
 
 
+def _taxonomy(n: int, seed: int, n_labels: int = 30) -> Points:
+    """Leaves, told by some of four words each, and their parents, 24 onwards."""
+    rng = np.random.default_rng(seed)
+    leaf = rng.integers(0, 24, n)
+    words = np.column_stack([4 * leaf[:, None] + rng.integers(0, 4, (n, 1)), rng.integers(0, 96, (n, 4))])
+    X = sp.csr_matrix((np.ones(words.size, np.float32), (np.repeat(np.arange(n), 5), words.ravel())), shape=(n, 96))
+    labels = np.concatenate([leaf, 24 + leaf % 6])
+    Y = sp.csr_matrix((np.ones(2 * n, np.float32), (np.tile(np.arange(n), 2), labels)), shape=(n, n_labels))
+    return Points(X, Y)
+
+
+def test_a_second_blend_is_saved_explained_and_goes_on_with_new_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zipfel.ranker.context._SURE", -100.0)  # it counts as better, come what may
+    method = make_method("auto", {"codes": False, "tail": 0.0})
+    assert isinstance(method, Auto)
+    method.fit(_taxonomy(2500, 0), None, Run(seed=1, threads=1))
+    assert method.blend_.second is not None
+    test = _taxonomy(50, 1)
+    before = method.predict(test.X, 3)
+    again = make_method("auto", method.config.to_dict())
+    again.restore(round_trip(method.state()), test.n_features, test.n_labels)
+    np.testing.assert_array_equal(again.predict(test.X, 3).labels, before.labels)
+    label = int(before.labels[0, 0])
+    explained = again.explain(test.X[[0]], [label]).evidence[label]
+    assert explained["other labels"] != 0
+    assert sum(explained.values()) == pytest.approx(float(before.scores[0, 0]), abs=1e-3)
+    again.partial_fit(_taxonomy(40, 2, n_labels=33))
+    assert again.predict(test.X, 3).labels.max() < 33
+
+
 def test_as_many_labels_as_asked_for_are_candidates() -> None:
     few, many = (_fitted(candidates=2).predict(known().test.X, k).labels for k in (2, known().train.n_labels + 5))
     assert many.shape[1] == known().train.n_labels + 5

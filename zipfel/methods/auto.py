@@ -12,6 +12,7 @@
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
     o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
     score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), log N_l] + t log(1/p_l)      `ranker.blend`
+    c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
 see everything. docs/methods/auto.md has what each part adds.
@@ -19,9 +20,9 @@ see everything. docs/methods/auto.md has what each part adds.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,10 +30,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
-from zipfel.index.choice import CUTS, mean_precision
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
-from zipfel.methods.auto_parts import Fitting, Found, join_votes
+from zipfel.methods.auto_parts import Fitting, Found, join_votes, largest_bonus, n_shortlisted, n_strangers
 from zipfel.methods.auto_update import joined_labels, new_labels, with_classifiers
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
@@ -42,7 +42,8 @@ from zipfel.metrics import Propensity
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
-from zipfel.ranker.blend import Blend, is_true
+from zipfel.ranker.blend import is_true
+from zipfel.ranker.context import Context, Judge
 from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
@@ -52,7 +53,6 @@ from zipfel.run import Run
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
-TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
 _BLOCK = 2048
 """Rows that are answered at a time."""
 _FEW = 20
@@ -85,7 +85,8 @@ class Auto(Method):
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45))
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
-            self._learn_blend(points.take(held), fitting.near_among(seen, held))
+            context = Context.of(points.Y[seen]) if self.config.context else None
+            self._learn_blend(points.take(held), fitting.near_among(seen, held), context)
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
             self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
@@ -123,7 +124,9 @@ class Auto(Method):
 
         def classifiers() -> None:
             with run.timed("classifiers"):
-                problems = fitting.problems(seen, self._n_shortlisted(points.Y), self._n_strangers(points.Y))
+                problems = fitting.problems(
+                    seen, n_shortlisted(c.shortlist, points.Y), n_strangers(c.strangers, points.Y)
+                )
                 if self.cost_ is None:
                     costs = COSTS if self.damping_ < 1 else COSTS[::-1]  # the first, unless the second wins
                     self.cost_ = fitting.choose_cost(c.ranker, costs, problems, seen)
@@ -141,17 +144,8 @@ class Auto(Method):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
                 self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
 
-    def _n_shortlisted(self, Y: sp.csr_matrix) -> int:
-        """As configured, but no more than a third of the labels: the others would be told from every document."""
-        few = min(self.config.shortlist, math.ceil(len(np.unique(Y.indices)) / 3))
-        return max(few, math.ceil(5 * int(Y.nnz) / max(1, int(Y.shape[0]))))
-
-    def _n_strangers(self, Y: sp.csr_matrix) -> int:
-        """As configured, or what gives a label about a hundred: where labels are many, few documents shortlist one."""
-        n_seen, n_points = len(np.unique(Y.indices)), max(1, Y.shape[0])
-        return int(np.clip(100 * n_seen / n_points, 10, 50)) if self.config.strangers is None else self.config.strangers
-
     def _count(self, Y: sp.csr_matrix) -> None:
+        self.__dict__.pop("_context", None)  # of other points
         self.priors_ = label_priors(Y)
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
         self._log_counts = np.log1p(counts).astype(np.float32)
@@ -197,26 +191,23 @@ class Auto(Method):
     def _near_by_codes(self, codes: Array) -> Found:
         return self.memory_.search(self.encoder_.searched(codes), self.config.neighbors)
 
-    def _learn_blend(self, held: Points, near: Found) -> None:
+    def _learn_blend(self, held: Points, near: Found, context: Context | None) -> None:
         parts = [
             self._evidence(held.X[a : a + _BLOCK], (near[0][a : a + _BLOCK], near[1][a : a + _BLOCK]))
             for a in range(0, held.n_points, _BLOCK)
         ]
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
         hits = is_true(labels, held.Y)
-        known = labels >= 0
         names = self.evidence_names
-        self.blend_ = Blend.fit_top(names, evidence, hits, known, monotone=[n for n in names if n != "frequency"])
-        scores = np.where(known, self.blend_(evidence), -np.inf)
-        self.tail_ = self.config.tail if self.config.tail is not None else self._choose_tail(labels, scores, held.Y)
+        monotone = [name for name in names if name != "frequency"]
+        self.blend_ = Judge.fit(names, labels, evidence, hits, context, monotone=monotone)
+        scores = np.where(labels < 0, -np.inf, self.blend_(labels, evidence, context))
+        tail = self.config.tail
+        self.tail_ = largest_bonus(labels, scores, self._rarity, held.Y) if tail is None else tail
 
-    def _choose_tail(self, labels: Array, scores: Array, truth: sp.csr_matrix) -> float:
-        """The largest bonus for rare labels that costs at most 0.2 points of the mean of P@1, P@3 and P@5."""
-        found = []
-        for tail in TAILS:
-            ranking = Ranking.from_dense(scores + tail * self._rarity[labels], max(CUTS), labels)
-            found.append(mean_precision(ranking, truth))
-        return max(tail for tail, got in zip(TAILS, found, strict=True) if got >= max(found) - 0.002)
+    @cached_property
+    def _context(self) -> Context | None:
+        return Context.of(self.Y_) if self.blend_.second else None
 
     # -- prediction
 
@@ -229,7 +220,7 @@ class Auto(Method):
 
     def _rank(self, X: sp.csr_matrix, k: int) -> Ranking:
         labels, evidence = self._evidence(X, k=k)
-        scores = self.blend_(evidence) + np.float32(self.tail_) * self._rarity[labels]
+        scores = self.blend_(labels, evidence, self._context) + np.float32(self.tail_) * self._rarity[labels]
         blank = np.diff(X.indptr) == 0
         return Ranking.from_dense(np.where((labels < 0) | blank[:, None], -np.inf, scores), k, labels)
 
@@ -246,7 +237,7 @@ class Auto(Method):
             learnt_from: dict[str, Any] = {
                 "cost": self.cost_,
                 "near": c.neighbors,
-                "strangers": self._n_strangers(self.Y_),
+                "strangers": n_strangers(c.strangers, self.Y_),
             }
             self.ranker_ = with_classifiers(self.ranker_, self.words_, self.Y_, new, **learnt_from)
         if c.codes:
@@ -258,12 +249,13 @@ class Auto(Method):
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
         c, x = self.config, damped(canonical(x), self.damping_)
         found, evidence = self._evidence(x)
+        blend, evidence = self.blend_.in_context(found, evidence, self._context)
         ids, cosines = self.words_.search(x, c.neighbors)
         near = ids, words.weights_by_cosine(cosines)
         if c.codes:
             near = join_votes(near, self._near_by_codes(self.encoder_.encode(x)))
         return Scored(
-            x, found[0], evidence[0], self.blend_, self.tail_ * self._rarity,
+            x, found[0], evidence[0], blend, self.tail_ * self._rarity,
             self.ranker_ if c.classifiers else None, [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())],
             near[0][0], near[1][0], self.words_.rows, self.Y_, FAINT,
         ).explanation(labels, self.priors_)  # fmt: skip
@@ -292,7 +284,7 @@ class Auto(Method):
         self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)
         if self.config.codes:
             self._restore_codes(state, n_points, n_features, n_labels)
-        self.blend_ = Blend.from_facts(state.facts["blend"], self.evidence_names)
+        self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:
             kept = self.config.ranker.replace(damping=1.0)

@@ -34,6 +34,7 @@ class AutoConfig(declared.Config):
     )
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     prior: bool = param(True, "the label's frequency counts")
+    context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
         None, "t, bonus of rare labels; none: the most that costs 0.2 points of precision, to 0.4", symbol="t", low=0
     )
