@@ -11,7 +11,8 @@
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
     o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), log N_l] + t log(1/p_l)      `ranker.blend`
+    b(l): what classifiers of the branches above l in a tree of labels say                 `ranker.tree`
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), b(l), log N_l] + t log(1/p_l)  `ranker.blend`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -32,15 +33,29 @@ import scipy.sparse as sp
 from zipfel.data.splitting import held_out_runs
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
-from zipfel.methods.auto_parts import Fitting, Found, join_votes, largest_bonus, n_shortlisted, n_strangers
-from zipfel.methods.auto_update import joined_labels, new_labels, with_classifiers
+from zipfel.methods.auto_parts import (
+    Fitting,
+    Found,
+    join_votes,
+    label_means,
+    largest_bonus,
+    n_shortlisted,
+    n_strangers,
+)
+from zipfel.methods.auto_update import (
+    joined_labels,
+    learn_classifiers,
+    new_labels,
+    with_classifiers,
+    with_tree_labels,
+)
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
-from zipfel.ranker import SparseRanker, damped, memory, words
+from zipfel.ranker import SparseRanker, damped, memory, tree, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import is_true
 from zipfel.ranker.context import Context, Judge
@@ -67,6 +82,7 @@ class Auto(Method):
     Config = AutoConfig
     config: AutoConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    tree_: tree.TreeRanker | None = None
 
     # -- training
 
@@ -143,6 +159,9 @@ class Auto(Method):
             with run.timed("memory"):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
                 self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
+        if c.tree and c.codes and few:
+            with run.timed("tree"):
+                self.tree_ = fitting.train_tree(c.branching, c.ranker, codes, seen)
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.__dict__.pop("_context", None)  # of other points
@@ -164,7 +183,8 @@ class Auto(Method):
         votes = [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())]
         votes = [f"log {kind}" for kind in votes] + votes
         evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
-        return evidence + list(self.encoder_.OPINIONS if c.codes else ()) + ["frequency"] * c.prior
+        evidence += [*(self.encoder_.OPINIONS if c.codes else ()), *(tree.OPINIONS if self.tree_ else ())]
+        return evidence + ["frequency"] * c.prior
 
     def _evidence(self, X: sp.csr_matrix, near: Found | None = None, k: int = 0) -> tuple[Array, Array]:
         """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where
@@ -184,6 +204,8 @@ class Auto(Method):
             columns += [np.log(votes + np.float32(FAINT)), votes]
         if c.codes:
             columns += [opinion[:, :, None] for opinion in self.encoder_.opinions(codes, labels)]
+        if self.tree_:
+            columns += [opinion[:, :, None] for opinion in self.tree_.opinions(X, labels)]
         if c.prior:
             columns.append(self._log_counts[labels][:, :, None])
         return labels, np.concatenate(columns, axis=2)
@@ -232,18 +254,19 @@ class Auto(Method):
         self.words_ = self.words_.joined(points.X, np.diff(points.Y.indptr) > 0)
         self.Y_ = joined_labels(self.Y_, points.Y)
         self._count(self.Y_)
-        new = new_labels(self.Y_, n_before)
+        new, n_labels, learnt = new_labels(self.Y_, n_before), int(self.Y_.shape[1]), None
+        if len(new) and (c.classifiers or self.tree_):
+            ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
+            strangers = n_strangers(c.strangers, self.Y_)
+            learnt = learn_classifiers(self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers)
         if c.classifiers:
-            learnt_from: dict[str, Any] = {
-                "cost": self.cost_,
-                "near": c.neighbors,
-                "strangers": n_strangers(c.strangers, self.Y_),
-            }
-            self.ranker_ = with_classifiers(self.ranker_, self.words_, self.Y_, new, **learnt_from)
+            self.ranker_ = with_classifiers(self.ranker_, learnt, new, n_labels)
         if c.codes:
             more = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
             codes = np.vstack([self.memory_.points, more])
             self._remember(self.encoder_.extended(codes, self.Y_, new), codes, self.Y_, np.diff(self.Y_.indptr) > 0)
+            if self.tree_:
+                self.tree_ = with_tree_labels(self.tree_, learnt, label_means(self.Y_, codes), new)
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
@@ -274,6 +297,8 @@ class Auto(Method):
             arrays |= {**pack_table("codes", self.memory_.points, "int8"), **self.encoder_.state()}
         if self.config.classifiers:
             arrays |= under("ranker", self.ranker_.state())
+        if self.tree_:
+            arrays |= under("tree", self.tree_.state())
         return State(arrays, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
@@ -284,11 +309,13 @@ class Auto(Method):
         self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)
         if self.config.codes:
             self._restore_codes(state, n_points, n_features, n_labels)
+        if kept := state.part("tree"):
+            self.tree_ = tree.TreeRanker.restored(kept, n_features, n_labels)
         self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:
-            kept = self.config.ranker.replace(damping=1.0)
-            self.ranker_ = SparseRanker.restored(state.part("ranker"), n_features, n_labels, kept)
+            ranker = self.config.ranker.replace(damping=1.0)
+            self.ranker_ = SparseRanker.restored(state.part("ranker"), n_features, n_labels, ranker)
 
     def _restore_codes(self, state: State, n_points: int, n_features: int, n_labels: int) -> None:
         width = state.array("codes", ndim=2).shape[1]

@@ -11,6 +11,7 @@ from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import RegressionConfig
+from zipfel.ranker.tree import TreeConfig
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "shortlist": 50}}
 
@@ -33,6 +34,9 @@ class AutoConfig(declared.Config):
         True, "an encoder is trained; neighbours by its codes vote too, and what it thinks of a label counts"
     )
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
+    tree: bool = param(
+        True, "a tree of labels, with classifiers of its branches, has a say; with codes of a regression only"
+    )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
@@ -43,4 +47,5 @@ class AutoConfig(declared.Config):
     )
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
     regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config
+    branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

@@ -17,6 +17,7 @@ from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.setting import Asked, choose_cost
+from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
 from zipfel.ranker.words import weights_by_cosine
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -44,6 +45,7 @@ class Fitting:
         self._encoding: Matcher | Landmarks | None = None
         self._encoded = np.zeros(points.n_points, dtype=bool)
         self._solved: tuple[Problems, Array] | None = None
+        self._grown: tuple[LabelTree, Problems, Array] | None = None
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
         """The neighbours of some rows, without those that are not to be seen."""
@@ -105,8 +107,29 @@ class Fitting:
     def train_classifiers(self, ranker: SparseRanker, problems: Problems, seen: Array) -> None:
         ranker.fit(self._seen(seen).X, problems, seed=self.run.seed, threads=self.run.threads)
 
+    def train_tree(self, config: TreeConfig, ranker: RankerConfig, codes: Array, seen: Array) -> TreeRanker:
+        """codes: (n, dim) of all points. The tree of fewer points stays; labels that they did not have join it."""
+        points, rows = self._seen(seen), np.flatnonzero(seen)
+        means = label_means(points.Y, codes[rows])
+        if self._grown is None:
+            tree = LabelTree.grow(means, config.leaf, self.run.rng(25))
+        else:
+            tree = self._grown[0].with_labels(means)
+        problems = tree.problems(points.Y)
+        if self._grown is not None:
+            problems.start_from(self._grown[1], np.searchsorted(rows, self._grown[2]))
+        self._grown = tree, problems, rows
+        judge = SparseRanker(ranker.replace(damping=1.0, cost=config.cost, threshold=config.threshold))
+        return TreeRanker(tree, judge.fit(points.X, problems, seed=self.run.seed, threads=self.run.threads))
+
     def _seen(self, seen: Array) -> Points:
         return self.points if seen.all() else self.points.take(np.flatnonzero(seen))
+
+
+def label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n_labels, dim) means of the codes (n, dim) of each label's points; 0 for labels without."""
+    sums = np.asarray(Y.T @ codes, dtype=np.float32)
+    return sums / np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)[:, None]
 
 
 def n_shortlisted(asked: int, Y: sp.csr_matrix) -> int:

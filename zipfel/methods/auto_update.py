@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.index.sparse import unit_csr
-from zipfel.ranker import Problems, SparseRanker, with_strangers
+from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
+from zipfel.ranker.tree import TreeRanker
 from zipfel.ranker.words import WordMemory
 from zipfel.ranking import Ranking
 
@@ -36,13 +37,11 @@ def new_labels(Y: sp.csr_matrix, n_before: int) -> Array:
     return np.flatnonzero((before == 0) & (after > 0))
 
 
-def with_classifiers(
-    ranker: SparseRanker, memory: WordMemory, Y: sp.csr_matrix, new: Array, *, cost: float, near: int, strangers: int
+def learn_classifiers(
+    memory: WordMemory, Y: sp.csr_matrix, new: Array, config: RankerConfig, *, near: int, strangers: int
 ) -> SparseRanker:
-    """The ranker with classifiers for the labels that are new; they learn from the words that the memory keeps."""
+    """Classifiers of the labels that are new, in their order; they learn from the words that the memory keeps."""
     n_labels = int(Y.shape[1])
-    if len(new) == 0:
-        return _merged([ranker.state()], new, n_labels, ranker)
     X, own = unit_csr(memory.rows), Y[:, new]
     close = _near_positives(memory, X, own, near)
     places = Ranking.from_csr(close, min(_HARD, int(np.diff(close.indptr).max()))).labels  # among the new ones
@@ -50,8 +49,14 @@ def with_classifiers(
     local = np.full(n_labels + 1, -1, dtype=np.int32)
     local[new] = np.arange(len(new))
     found = local[with_strangers(hard, n_labels, strangers, np.random.default_rng(0))]
-    learnt = SparseRanker(ranker.config.replace(cost=cost)).fit(X, Problems.build(own, found))
-    return _merged([ranker.state(), learnt.state()], new, n_labels, ranker)
+    return SparseRanker(config).fit(X, Problems.build(own, found))
+
+
+def with_tree_labels(tree: TreeRanker, learnt: SparseRanker | None, means: Array, new: Array) -> TreeRanker:
+    """The tree with the new labels where their points are; their own classifiers stand in for those among their likes.
+    means: (n_labels, dim) codes of the labels' points."""
+    grown, before = tree.tree.with_labels(means), tree.tree.n_branches
+    return TreeRanker(grown, with_classifiers(tree.ranker, learnt, before + new, before + len(means)))
 
 
 def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, near: int) -> sp.csr_matrix:
@@ -65,12 +70,14 @@ def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, ne
     return sp.csr_matrix(links @ own[asked])
 
 
-def _merged(parts: list[dict[str, Array]], new: Array, n_labels: int, ranker: SparseRanker) -> SparseRanker:
-    """The ranker's classifiers, those that were learnt for the new labels, and a plain no for labels without points."""
+def with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Array, n_classes: int) -> SparseRanker:
+    """The ranker's classifiers, those that were learnt for the new classes, and a plain no for classes without
+    points."""
+    parts = [each.state() for each in (ranker, learnt) if each is not None]
     no = {"indptr": np.zeros(2, np.int64), "scale": np.ones(1), "bias": -np.ones(1)}
     parts = [*parts, no | {name: parts[0][name][:0] for name in ("weights", "features")}]
     n_features, known = ranker.weights_.shape[1], len(ranker.bias_)
-    order = np.full(n_labels, known + len(new))
+    order = np.full(n_classes, known + len(new))
     order[:known], order[new] = np.arange(known), known + np.arange(len(new))
     stacked = [
         sp.csr_matrix((part["weights"], part["features"], part["indptr"]), (len(part["bias"]), n_features))
@@ -79,4 +86,4 @@ def _merged(parts: list[dict[str, Array]], new: Array, n_labels: int, ranker: Sp
     rows = sp.vstack(stacked, format="csr")[order]
     arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data}
     arrays |= {name: np.concatenate([part[name] for part in parts])[order] for name in ("scale", "bias")}
-    return SparseRanker.restored(arrays, n_features, n_labels, ranker.config)
+    return SparseRanker.restored(arrays, n_features, n_classes, ranker.config)

@@ -35,14 +35,19 @@ class Problems:
     @classmethod
     def build(cls, Y: sp.csr_matrix, shortlist: Array) -> Problems:
         """Y: (n, n_labels) labels; shortlist: (n, k) distinct label ids a document, -1 where there are fewer."""
-        n_labels, indptr = int(Y.shape[1]), Y.indptr.astype(np.int64)
-        indices, short = Y.indices.astype(np.int32, copy=False), shortlist.astype(np.int32, copy=False)
-        n_positive = np.bincount(indices, minlength=n_labels).astype(np.int64)
-        n_negative = _count_negatives(indptr, indices, short, n_labels)
-        ptr = np.concatenate([[0], np.cumsum(n_positive + n_negative)])
-        docs = np.empty(ptr[-1], dtype=np.int32)
-        _fill(indptr, indices, short, ptr[:-1].copy(), ptr[:-1] + n_positive, docs)
-        return cls(ptr, docs, n_positive, np.zeros(len(docs)))
+        ends = np.arange(len(shortlist) + 1, dtype=np.int64) * shortlist.shape[1]
+        return cls.of_lists(Y.indptr, Y.indices, ends, shortlist.ravel(), int(Y.shape[1]))
+
+    @classmethod
+    def of_lists(cls, ptr: Array, labels: Array, short_ptr: Array, short: Array, n_labels: int) -> Problems:
+        """The same from lists: document i has labels[ptr[i] : ptr[i + 1]], and shortlists short[short_ptr[i] : ...]."""
+        own = ptr.astype(np.int64, copy=False), labels.astype(np.int32, copy=False)
+        others = short_ptr.astype(np.int64, copy=False), short.astype(np.int32, copy=False)
+        n_positive = np.bincount(labels, minlength=n_labels).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(n_positive + _count_negatives(*own, *others, n_labels))])
+        docs = np.empty(starts[-1], dtype=np.int32)
+        _fill(*own, *others, starts[:-1].copy(), starts[:-1] + n_positive, docs)
+        return cls(starts, docs, n_positive, np.zeros(len(docs)))
 
     def only(self, labels: Array) -> Problems:
         """The problems of some labels, unsolved; the others have no documents."""
@@ -68,30 +73,32 @@ class Problems:
 
 
 @njit(cache=True, nogil=True)
-def _count_negatives(indptr: Array, indices: Array, shortlist: Array, n_labels: int) -> Array:
+def _count_negatives(indptr: Array, indices: Array, short_ptr: Array, short: Array, n_labels: int) -> Array:
     """(n_labels,) documents that have the label in their shortlist but not among their own."""
     counts = np.zeros(n_labels, dtype=np.int64)
     owner = np.full(n_labels, -1, dtype=np.int64)
-    for doc in range(len(shortlist)):
+    for doc in range(len(indptr) - 1):
         for j in range(indptr[doc], indptr[doc + 1]):
             owner[indices[j]] = doc
-        for label in shortlist[doc]:
+        for label in short[short_ptr[doc] : short_ptr[doc + 1]]:
             if label >= 0 and owner[label] != doc:
                 counts[label] += 1
     return counts
 
 
 @njit(cache=True, nogil=True)
-def _fill(indptr: Array, indices: Array, shortlist: Array, positive: Array, negative: Array, docs: Array) -> None:
+def _fill(
+    indptr: Array, indices: Array, short_ptr: Array, short: Array, positive: Array, negative: Array, docs: Array
+) -> None:
     """Writes each document into its labels' lists; positive, negative: next free place of each label."""
     owner = np.full(len(positive), -1, dtype=np.int64)
-    for doc in range(len(shortlist)):
+    for doc in range(len(indptr) - 1):
         for j in range(indptr[doc], indptr[doc + 1]):
             label = indices[j]
             owner[label] = doc
             docs[positive[label]] = doc
             positive[label] += 1
-        for label in shortlist[doc]:
+        for label in short[short_ptr[doc] : short_ptr[doc + 1]]:
             if label >= 0 and owner[label] != doc:
                 docs[negative[label]] = doc
                 negative[label] += 1

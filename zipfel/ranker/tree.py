@@ -1,0 +1,279 @@
+"""Labels in a tree, and classifiers that tell its branches apart: what many labels have in common is learnt from all
+of their points, what tells them from their likes only from those.
+
+Prabhu et al., "Parabel: Partitioned label trees" (WWW 2018), here as one opinion among others about given candidates.
+
+    The labels are split into halves by their points' codes, and these again, until a leaf holds `leaf` labels at most.
+    m_b(x) = w_b . x + b_b: of every branch b, learnt on the points below its parent; positive are those below b
+    m_l(x): of every label, learnt on the points below its leaf
+    branches(l) = - sum_{b above l} max(0, 1 - m_b(x))^2
+    leaf(l)     = - max(0, 1 - m_l(x))^2
+
+Branches are numbered by levels, 0 and 1 below the root, 2 to 5 below these: the twin of branch b is b ^ 1, its parent
+(b - 2) >> 1. Label l is class n_branches + l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from numba import njit
+
+from zipfel.config import Config, param
+from zipfel.errors import ModelFileError
+from zipfel.index.base import unit_rows
+from zipfel.ranker.problems import Problems
+from zipfel.ranker.sparse import RankerConfig, SparseRanker
+from zipfel.threads import check_halted, over_blocks
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.float32]
+OPINIONS = ("label tree: branches", "label tree: leaf")
+_SPLITS = 15
+"""Rounds of splitting a branch at most."""
+_STILL = 1e-4
+"""Halves whose directions move less than this stay as they are."""
+_NO = 4.0
+"""What a margin of -1, a plain no, costs: a label that is not in the tree has it at every branch."""
+_DEEPEST = 24
+_AS_GIVEN = RankerConfig(damping=1.0)
+
+
+@dataclass(frozen=True)
+class TreeConfig(Config):
+    leaf: int = param(10, "labels below a branch that is not split any more", low=2)
+    cost: float = param(1.0, "of the branches' classifiers", symbol="C", low=1e-6)
+    threshold: float = param(0.15, "weights of theirs up to this are dropped", low=0)
+
+
+@dataclass(frozen=True)
+class LabelTree:
+    """leaf: (n_labels,) int32, which of the 2^depth leaves holds a label, -1 for labels that have none."""
+
+    leaf: Array
+    depth: int
+
+    @classmethod
+    def grow(cls, means: Codes, most: int, rng: np.random.Generator) -> LabelTree:
+        """means: (n_labels, dim) of the codes of each label's points, 0 for labels without. Leaves hold `most` at most,
+        and differ by one label at most."""
+        labels = np.flatnonzero(means.any(axis=1))
+        directions = unit_rows(means)
+        groups, depth = [labels], 0
+        while max(map(len, groups)) > most:
+            check_halted()
+            groups = [half for group in groups for half in _halves(group, directions[group], rng)]
+            depth += 1
+        leaf = np.full(len(means), -1, dtype=np.int32)
+        for i, group in enumerate(groups):
+            leaf[group] = i
+        return cls(leaf, depth)
+
+    def with_labels(self, means: Codes) -> LabelTree:
+        """Labels that are new, or had no points, join the leaf whose labels their points are most alike. means: of all
+        labels, in whatever space."""
+        leaf = np.append(self.leaf, np.full(len(means) - len(self.leaf), -1, dtype=np.int32))
+        new = np.flatnonzero((leaf < 0) & means.any(axis=1))
+        if len(new):
+            directions, known = unit_rows(means), np.flatnonzero(leaf >= 0)
+            centres = np.zeros((1 << self.depth, means.shape[1]), dtype=np.float32)
+            np.add.at(centres, leaf[known], directions[known])
+            leaf[new] = (directions[new] @ unit_rows(centres).T).argmax(axis=1)
+        return LabelTree(leaf, self.depth)
+
+    @property
+    def n_branches(self) -> int:
+        return (2 << self.depth) - 2
+
+    @cached_property
+    def members(self) -> tuple[Array, Array]:
+        """Labels of each leaf, as a list with 2^depth + 1 ends."""
+        labels = np.argsort(self.leaf, kind="stable")[(self.leaf < 0).sum() :]
+        counts = np.bincount(self.leaf[labels], minlength=1 << self.depth)
+        return np.append(0, np.cumsum(counts)), labels
+
+    def problems(self, Y: sp.csr_matrix) -> Problems:
+        """What the branches' and the labels' classifiers learn from: of each point the branches and labels that it has,
+        the branches' twins, and the other labels of its leaves."""
+        n_classes = self.n_branches + len(self.leaf)
+        rows = Y.indptr.astype(np.int64), Y.indices.astype(np.int32, copy=False)
+        own = _lists(*rows, self.leaf, self.n_branches, *self.members, False)
+        others = _lists(*rows, self.leaf, self.n_branches, *self.members, True)
+        return Problems.of_lists(own[0], own[1], others[0], others[1], n_classes)
+
+
+@dataclass(frozen=True)
+class TreeRanker:
+    """A tree and its classifiers: of branches first, then of labels."""
+
+    tree: LabelTree
+    ranker: SparseRanker
+
+    def opinions(self, X: sp.csr_matrix, labels: Array) -> list[npt.NDArray[np.float32]]:
+        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1."""
+        tree, ids = self.tree, labels.astype(np.int64, copy=False)
+        asked = np.full((len(ids), ids.shape[1] * (tree.depth + 1)), -1, dtype=np.int64)
+        place = np.empty((*ids.shape, tree.depth + 1), dtype=np.int32)
+        used = np.zeros(len(ids), dtype=np.int64)
+
+        def find(a: int, b: int) -> None:
+            slots = np.full(tree.n_branches, -1, dtype=np.int64)
+            _ask_once(a, b, ids, tree.leaf, tree.n_branches, slots, asked, place, used)
+
+        over_blocks(find, len(ids))
+        margins = self.ranker.score(X, np.ascontiguousarray(asked[:, : used.max(initial=0)]))
+        out = np.zeros((2, *ids.shape), dtype=np.float32)
+        over_blocks(lambda a, b: _sum_up(a, b, margins, place, np.float32(_NO), out), len(ids))
+        out[:, labels < 0] = 0
+        return list(out)
+
+    def state(self) -> dict[str, Array]:
+        depth = np.array([self.tree.depth], dtype=np.int64)
+        return {"leaf": self.tree.leaf, "depth": depth, **self.ranker.state()}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], n_features: int, n_labels: int) -> TreeRanker:
+        """The counterpart of `state`; a model file may come from anywhere."""
+        leaf, depth = arrays.get("leaf", np.zeros(())), arrays.get("depth", np.zeros(()))
+        if leaf.shape != (n_labels,) or leaf.dtype != np.int32 or depth.shape != (1,) or depth.dtype != np.int64:
+            raise ModelFileError("the label tree in the model is damaged: it has no leaves of the labels")
+        if not 0 <= depth[0] <= _DEEPEST or (n_labels and not -1 <= leaf.min() <= leaf.max() < 1 << int(depth[0])):
+            raise ModelFileError(f"the label tree in the model is damaged: leaves do not fit a depth of {depth[0]}")
+        tree = LabelTree(leaf, int(depth[0]))
+        return cls(tree, SparseRanker.restored(arrays, n_features, tree.n_branches + n_labels, _AS_GIVEN))
+
+
+def _halves(group: Array, directions: Codes, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Two halves of the labels, the first smaller by one where they are odd: by which of two directions they are nearer
+    to, these being the halves' own; at first those of two labels."""
+    n = len(group)
+    if n < 2:
+        return group[:0], group
+    one, other = directions[rng.choice(n, 2, replace=False)]
+    for _ in range(_SPLITS):
+        order = np.argsort(directions @ (other - one), kind="stable")
+        first, second = order[: n // 2], order[n // 2 :]
+        before = one, other
+        one, other = unit_rows(np.stack([directions[first].sum(axis=0), directions[second].sum(axis=0)]))
+        if one @ before[0] + other @ before[1] > 2 - _STILL:
+            break
+    return group[first], group[second]
+
+
+@njit(cache=True, nogil=True)
+def _lists(
+    ptr: Array,
+    labels: Array,
+    leaf: Array,
+    n_branches: int,
+    member_ptr: Array,
+    members: Array,
+    others: bool,
+) -> tuple[Array, Array]:
+    """Classes of each point, as (ends, ids): its branches and labels; or the others that its classifiers learn from."""
+    n, first = len(ptr) - 1, n_branches // 2 - 1  # of the leaves' branches; -1 where the root is the only leaf
+    owner, ends = np.full(n_branches + 1, -1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    found, used = np.empty(1024, dtype=np.int32), 0
+    seen = np.empty(n_branches + 1, dtype=np.int64)
+    for doc in range(n):
+        n_seen, size = 0, ptr[doc + 1] - ptr[doc]
+        for j in range(ptr[doc], ptr[doc + 1]):
+            if leaf[labels[j]] < 0:
+                continue
+            branch = first + leaf[labels[j]]
+            while owner[branch] != doc:  # -1, the root, is owned last of all
+                owner[branch] = doc
+                seen[n_seen] = branch
+                n_seen += 1
+                if branch < 0:
+                    break
+                size += 1 + (member_ptr[branch - first + 1] - member_ptr[branch - first] if branch >= first else 0)
+                branch = (branch - 2) >> 1
+        if n_branches == 0:
+            size += len(members)
+        if used + size > len(found):
+            wider = np.empty(max(2 * len(found), used + size), dtype=np.int32)
+            wider[:used] = found[:used]
+            found = wider
+        for t in range(n_seen):
+            branch = seen[t]
+            if branch >= 0:
+                if not others:
+                    found[used] = branch
+                    used += 1
+                elif owner[branch ^ 1] != doc:
+                    found[used] = branch ^ 1
+                    used += 1
+            if others and branch >= first:
+                for m in range(member_ptr[branch - first], member_ptr[branch - first + 1]):
+                    found[used] = n_branches + members[m]
+                    used += 1
+        if not others:
+            for j in range(ptr[doc], ptr[doc + 1]):
+                if leaf[labels[j]] >= 0:
+                    found[used] = n_branches + labels[j]
+                    used += 1
+        ends[doc + 1] = used
+    return ends, found[:used]
+
+
+@njit(cache=True, nogil=True)
+def _ask_once(
+    start: int,
+    stop: int,
+    labels: Array,
+    leaf: Array,
+    n_branches: int,
+    slots: Array,
+    asked: Array,
+    place: Array,
+    used: Array,
+) -> None:
+    """Of rows start..stop: asked (n, w), -1 before, the classes that their candidates need, each once; place
+    (n, c, depth + 1) where in `asked` each candidate finds those of its branches and, first, its own, -1 where it has
+    none; used (n,) how many are asked. slots: (n_branches,) scratch, all -1, left so."""
+    first = n_branches // 2 - 1
+    for i in range(start, stop):
+        n = 0
+        for c in range(labels.shape[1]):
+            label = labels[i, c]
+            place[i, c, :] = -1
+            if label < 0:
+                continue
+            asked[i, n], place[i, c, 0] = n_branches + label, n
+            n += 1
+            branch = first + leaf[label] if leaf[label] >= 0 else -1
+            for level in range(1, place.shape[2]):
+                if branch < 0:
+                    break
+                if slots[branch] < 0:
+                    slots[branch], asked[i, n] = n, branch
+                    n += 1
+                place[i, c, level] = slots[branch]
+                branch = (branch - 2) >> 1
+        used[i] = n
+        for t in range(n):
+            if asked[i, t] < n_branches:
+                slots[asked[i, t]] = -1
+
+
+@njit(cache=True, nogil=True)
+def _sum_up(start: int, stop: int, margins: Array, place: Array, no: float, out: Array) -> None:
+    """out: (2, n, c) what the branches and the label itself say, see OPINIONS."""
+    for i in range(start, stop):
+        for c in range(place.shape[1]):
+            total = np.float32(0.0)
+            for level in range(place.shape[2]):
+                at = place[i, c, level]
+                short = max(np.float32(0.0), np.float32(1.0) - margins[i, at]) ** 2 if at >= 0 else no
+                if level == 0:
+                    out[1, i, c] = -short
+                else:
+                    total -= short
+            out[0, i, c] = total
