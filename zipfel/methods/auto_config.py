@@ -13,7 +13,7 @@ from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import RegressionConfig
 from zipfel.ranker.tree import TreeConfig
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "shortlist": 50}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False}}
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AutoConfig(declared.Config):
         None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
     )
     shortlist: int = param(
-        100, "labels of a document that classifiers learn from; at least five times as many as points have", low=1
+        50, "labels of a document that classifiers learn from; at least five times as many as points have", low=1
     )
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")

@@ -119,7 +119,8 @@ class Fitting:
         if self._grown is not None:
             problems.start_from(self._grown[1], np.searchsorted(rows, self._grown[2]))
         self._grown = tree, problems, rows
-        judge = SparseRanker(ranker.replace(damping=1.0, cost=config.cost, threshold=config.threshold))
+        asked = {"cost": config.cost, "threshold": config.threshold, "tolerance": config.tolerance}
+        judge = SparseRanker(ranker.replace(damping=1.0, **asked))
         return TreeRanker(tree, judge.fit(points.X, problems, seed=self.run.seed, threads=self.run.threads))
 
     def _seen(self, seen: Array) -> Points:

@@ -50,6 +50,7 @@ class TreeConfig(Config):
     leaf: int = param(10, "labels below a branch that is not split any more", low=2)
     cost: float = param(1.0, "of the branches' classifiers", symbol="C", low=1e-6)
     threshold: float = param(0.15, "weights of theirs up to this are dropped", low=0)
+    tolerance: float = param(1.0, "largest violation of the optimum at which one of them counts as solved", low=1e-6)
 
 
 @dataclass(frozen=True)
