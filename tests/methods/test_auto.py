@@ -27,10 +27,13 @@ def _fitted(**params: Any) -> Auto:
     return method
 
 
-@pytest.mark.parametrize("without", ["votes", "codes", "classifiers", "prior"])
+@pytest.mark.parametrize("without", ["votes", "codes", "classifiers", "tree", "prior"])
 def test_every_part_can_be_switched_off(without: str) -> None:
     method = _fitted(**{without: False})
-    gone = {"votes": "words: crowd", "codes": "codes: crowd", "classifiers": "trust", "prior": "frequency"}[without]
+    gone = {
+        "votes": "words: crowd", "codes": "codes: crowd", "classifiers": "trust", "tree": "label tree: leaf",
+        "prior": "frequency",
+    }[without]  # fmt: skip
     assert gone in _fitted().blend_.names
     assert gone not in method.blend_.names
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
@@ -44,6 +47,16 @@ def test_many_labels_have_a_matcher_instead_of_a_regression() -> None:
     again.restore(round_trip(method.state()), test.n_features, test.n_labels)
     np.testing.assert_array_equal(again.predict(test.X, 3).labels, method.predict(test.X, 3).labels)
     assert evaluate(method.predict(test.X, 1), test.Y, ks=(1,))["P@1"] > 0.7
+
+
+def test_fewer_features_than_labels_have_no_tree() -> None:
+    rng = np.random.default_rng(0)
+    points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(rng.random((200, 20)) < 0.1))
+    method = make_method("auto", QUICK["auto"])
+    assert isinstance(method, Auto)
+    method.fit(points, None, Run(seed=1, threads=1))
+    assert method.tree_ is None
+    assert method.predict(points.X[:3], 2).labels.shape == (3, 2)
 
 
 def _taxonomy(n: int, seed: int, n_labels: int = 30) -> Points:

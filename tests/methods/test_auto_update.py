@@ -46,7 +46,7 @@ def test_the_like_of_a_new_point_get_its_label(label: int, codes: bool) -> None:
     assert len(method.words_) == method.Y_.shape[0] == known().train.n_points + 4
 
 
-@pytest.mark.parametrize("without", ["classifiers", "votes", "prior"])
+@pytest.mark.parametrize("without", ["classifiers", "tree", "votes", "prior"])
 def test_every_part_may_be_missing(without: str) -> None:
     method = _fitted(**{without: False})
     method.partial_fit(_more(3, NEW, NEW + 2))  # and a label behind it that no point has

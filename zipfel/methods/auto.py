@@ -159,7 +159,7 @@ class Auto(Method):
             with run.timed("memory"):
                 codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
                 self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
-        if c.tree and c.codes and few:
+        if c.tree and c.codes and few and fitting.has_many_features():
             with run.timed("tree"):
                 self.tree_ = fitting.train_tree(c.branching, c.ranker, codes, seen)
 

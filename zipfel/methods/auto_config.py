@@ -40,7 +40,7 @@ class AutoConfig(declared.Config):
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
-        None, "t, bonus of rare labels; none: the most that costs 0.2 points of precision, to 0.4", symbol="t", low=0
+        None, "t, bonus of rare labels; none: the most that costs 0.1 points of precision, to 0.4", symbol="t", low=0
     )
     valid_share: float = param(
         0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
