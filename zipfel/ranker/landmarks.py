@@ -13,6 +13,7 @@ vote for its labels, as with the matcher's (`ranker.matcher`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -37,8 +38,9 @@ FAINT = 1e-3
 """Votes, and what the regression gives a label, count as none below this: log(v + 0.001)."""
 _BLOCK = 2048
 """Points that are summed at a time."""
-_LEAST, _MOST, _A_LABEL = 1000, 2000, 100
-"""Landmarks: a hundred a label that points have, within these limits."""
+_LEAST, _MOST, _SHARE, _PRODUCTS = 1000, 2000, 0.009, 1.2e11
+"""Landmarks: one in 110 pairs of a point and a label, within these limits; above the least only as far as the sums over
+all points take these products at most."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 2048, 30
@@ -51,7 +53,7 @@ _MORE = 20
 class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(
-        None, "m; none: 100 for each label that a point has, from 1,000 to 2,000", symbol="m", low=1, high=20_000
+        None, "m; none: one in 110 labels of all points, from 1,000 to 2,000", symbol="m", low=1, high=20_000
     )
     dim: int = param(128, "numbers in a code, at most one a label", low=1)
     curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)
@@ -76,7 +78,7 @@ class Landmarks:
         if occurring is not None and len(occurring):
             self._occurring = occurring
         known = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
-        wanted = config.landmarks or int(np.clip(_A_LABEL * Y.nnz / max(1, Y.shape[0]), _LEAST, _MOST))
+        wanted = config.landmarks or _n_landmarks(int(Y.shape[0]), int(Y.nnz))
         drawn = np.sort(run.rng(21).permutation(known)[:wanted]) if len(known) else np.arange(1)
         self._kernel = Kernel(WordMemory.whole(X[drawn]), float(np.float32(config.curve)))  # as it is saved
         m, n_labels = len(drawn), len(self._occurring)
@@ -135,6 +137,12 @@ class Landmarks:
         labels[self._occurring], offsets[self._occurring] = rounded(V, "int8"), p
         spread = max(spread, _LEAST_SPREAD) ** 0.5
         return LandmarkEncoder(self._kernel, P.astype(np.float32), labels, offsets, mean.astype(np.float32), spread)
+
+
+def _n_landmarks(n_points: int, n_pairs: int) -> int:
+    """For so many points with so many labels in all."""
+    affordable = math.sqrt(_PRODUCTS / max(1, n_points))
+    return round(max(_LEAST, min(_MOST, _SHARE * n_pairs, affordable)))
 
 
 def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
