@@ -10,8 +10,8 @@ from zipfel.bench.table import Column
 
 VARIANTS = {
     "auto": "auto",
-    "without codes": "auto[codes=false]",
-    "preset quick: without codes, shorter shortlists": "auto:quick",
+    "without the label tree": "auto[tree=false]",
+    "preset quick: without codes, and so without the tree": "auto:quick",
     "codes of a matcher, whatever the number of labels": "auto[regression.most_labels=0]",
     "the same without single labels in the matcher's loss": "auto[regression.most_labels=0;matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",

@@ -68,8 +68,8 @@ from zipfel.run import Run
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
-_BLOCK = 2048
-"""Rows that are answered at a time."""
+_BLOCK, _USUAL = 2048, 100
+"""Rows that are answered at a time, with that many labels or fewer."""
 _FEW = 20
 """Points below which none is held out."""
 
@@ -235,9 +235,10 @@ class Auto(Method):
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         X = damped(X, self.damping_)
-        if X.shape[0] <= _BLOCK:  # slicing and joining would take a tenth of the time of a single document
+        size = max(1, _BLOCK * _USUAL // max(_USUAL, min(k, self.Y_.shape[1])))  # fewer where more labels are asked for
+        if X.shape[0] <= size:  # slicing and joining would take a tenth of the time of a single document
             return fill_blank(self._rank(X, k), self.priors_)
-        parts = [self._rank(X[a : a + _BLOCK], k) for a in range(0, X.shape[0], _BLOCK)]
+        parts = [self._rank(X[a : a + size], k) for a in range(0, X.shape[0], size)]
         return fill_blank(Ranking.concatenate(parts), self.priors_)
 
     def _rank(self, X: sp.csr_matrix, k: int) -> Ranking:

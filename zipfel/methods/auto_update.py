@@ -2,7 +2,8 @@
 
 Encoder, blend and the classifiers of known labels stay untouched. A new label's classifier is learnt like the others
 were, on its points, on those that are near one of them and on a few strangers; without one, new labels come either
-first always or never. Among the codes a new label is the mean of its points' codes.
+first always or never. Among the codes a new label is the mean of its points' codes; in the label tree it joins the leaf
+whose labels' points are most like its own.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Reranked(Method):
             learnt_from = with_strangers(shortlist, rest.n_labels, c.strangers, run.rng(41))
             self.ranker_ = SparseRanker(c).fit(rest.X, Problems.build(rest.Y, learnt_from), seed=run.seed)
             labels, evidence = self._evidence(held.X)
-            self.blend_ = Blend.fit_top(_EVIDENCE, evidence, is_true(labels, held.Y), labels >= 0, monotone=_EVIDENCE)
+            self.rerank_ = Blend.fit_top(_EVIDENCE, evidence, is_true(labels, held.Y), labels >= 0, monotone=_EVIDENCE)
 
     def _shortlist(self, X: sp.csr_matrix) -> Ranking:
         width = self.config.ranker.shortlist  # type: ignore[attr-defined]
@@ -68,7 +68,10 @@ class Reranked(Method):
         """(n, c) labels of the shortlist and (n, c, 3) evidence."""
         found = self._shortlist(X)
         known = found.labels >= 0
-        margin = np.where(known, self.ranker_.score(X, found.labels), -1)
+        judged = known & (
+            found.labels < len(self.ranker_.bias_)
+        )  # not labels that came later: of those it has no opinion
+        margin = np.where(judged, self.ranker_.score(X, np.where(judged, found.labels, -1)), 0)
         score = np.where(known, found.scores, 0)
         rank = np.broadcast_to(-np.log1p(np.arange(found.k, dtype=np.float32)), score.shape)
         return found.labels, np.stack([margin, score, rank], axis=2).astype(np.float32)
@@ -77,20 +80,20 @@ class Reranked(Method):
         if not hasattr(self, "ranker_"):
             return super().predict(X, k)  # type: ignore[safe-super]
         labels, evidence = self._evidence(X)
-        return Ranking.from_dense(np.where(labels >= 0, self.blend_(evidence), -np.inf), k, labels)
+        return Ranking.from_dense(np.where(labels >= 0, self.rerank_(evidence), -np.inf), k, labels)
 
     def state(self) -> State:
         inner = super().state()  # type: ignore[safe-super]
         if not hasattr(self, "ranker_"):
             return inner
         arrays = {f"ranker.{name}": array for name, array in self.ranker_.state().items()}
-        return State({**inner.arrays, **arrays}, {**inner.facts, "ranker_blend": self.blend_.facts()})
+        return State({**inner.arrays, **arrays}, {**inner.facts, "ranker_blend": self.rerank_.facts()})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         arrays = state.part("ranker")
         if arrays:
             self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)  # type: ignore[attr-defined]
-            self.blend_ = Blend.from_facts(state.facts["ranker_blend"], _EVIDENCE)
+            self.rerank_ = Blend.from_facts(state.facts["ranker_blend"], _EVIDENCE)
         super().restore(state, n_features, n_labels)  # type: ignore[safe-super]
 
 

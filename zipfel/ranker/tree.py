@@ -119,7 +119,8 @@ class TreeRanker:
     def opinions(self, X: sp.csr_matrix, labels: Array) -> list[npt.NDArray[np.float32]]:
         """OPINIONS of the candidates (n, c) of each row, 0 where one is -1."""
         tree, ids = self.tree, labels.astype(np.int64, copy=False)
-        asked = np.full((len(ids), ids.shape[1] * (tree.depth + 1)), -1, dtype=np.int64)
+        width = ids.shape[1] + min(ids.shape[1] * tree.depth, tree.n_branches)
+        asked = np.full((len(ids), width), -1, dtype=np.int64)
         place = np.empty((*ids.shape, tree.depth + 1), dtype=np.int32)
         used = np.zeros(len(ids), dtype=np.int64)
 
