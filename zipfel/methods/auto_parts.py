@@ -44,6 +44,8 @@ class Fitting:
         self.points, self.near, self.run = points, near, run
         self._encoding: Matcher | Landmarks | None = None
         self._encoded = np.zeros(points.n_points, dtype=bool)
+        self._short: npt.NDArray[np.int32] | None = None
+        self._listed = np.zeros(points.n_points, dtype=bool)
         self._solved: tuple[Problems, Array] | None = None
         self._grown: tuple[LabelTree, Problems, Array] | None = None
 
@@ -83,16 +85,20 @@ class Fitting:
         return self._encoding.encoder()
 
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
-        """What classifiers learn from; where they have learnt from fewer points, with what they learnt."""
+        """What classifiers learn from; where they have learnt from fewer points, with what they learnt. Points keep the
+        shortlists that they had: others would be as good, and to learn from them takes longer."""
         rows = np.flatnonzero(seen)
-        found = np.full((len(seen), shortlist), -1, dtype=np.int32)
-        for a in range(0, len(rows), _BLOCK):
-            block = rows[a : a + _BLOCK]
-            ids, cosines = self.near_among(seen, block)
+        if self._short is None:
+            self._short = np.full((len(seen), shortlist + strangers), -1, dtype=np.int32)
+        joining = np.flatnonzero(seen & ~self._listed)
+        found = np.empty((len(joining), shortlist), dtype=np.int32)
+        for a in range(0, len(joining), _BLOCK):
+            ids, cosines = self.near_among(seen, joining[a : a + _BLOCK])
             weights = weights_by_cosine(cosines).sum(axis=2, keepdims=True)  # all votes together make the order
-            found[block] = cast_votes(ids, weights, self.points.Y, shortlist)[0]
-        found = with_strangers(found, self.points.n_labels, strangers, self.run.rng(23))  # the same when more are seen
-        problems = Problems.build(self.points.Y[rows], found if seen.all() else found[rows])
+            found[a : a + _BLOCK] = cast_votes(ids, weights, self.points.Y, shortlist)[0]
+        self._short[joining] = with_strangers(found, self.points.n_labels, strangers, self.run.rng(23))
+        self._listed |= seen
+        problems = Problems.build(self.points.Y[rows], self._short if seen.all() else self._short[rows])
         if self._solved is not None:
             before, its_rows = self._solved
             problems.start_from(before, np.searchsorted(rows, its_rows))
