@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import QUICK, known, round_trip
+from zipfel.errors import ModelFileError
 from zipfel.methods import Points, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_parts import Fitting, join_votes
@@ -57,6 +58,24 @@ def test_fewer_features_than_labels_have_no_tree() -> None:
     method.fit(points, None, Run(seed=1, threads=1))
     assert method.tree_ is None
     assert method.predict(points.X[:3], 2).labels.shape == (3, 2)
+
+
+def test_fitted_again_it_knows_nothing_of_before() -> None:
+    rng = np.random.default_rng(0)
+    points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(rng.random((200, 20)) < 0.1))
+    used, fresh = _fitted(), make_method("auto", QUICK["auto"])
+    assert used.tree_ is not None
+    for method in (used, fresh):
+        method.fit(points, None, Run(seed=1, threads=1))
+    np.testing.assert_array_equal(used.predict(points.X, 3).labels, fresh.predict(points.X, 3).labels)
+
+
+def test_a_tree_that_the_parameters_do_not_name_is_refused() -> None:
+    method, test = _fitted(), known().test
+    state = round_trip(method.state())
+    other = make_method("auto", {**QUICK["auto"], "tree": False})
+    with pytest.raises(ModelFileError, match="blend"):
+        other.restore(state, test.n_features, test.n_labels)
 
 
 def _taxonomy(n: int, seed: int, n_labels: int = 30) -> Points:

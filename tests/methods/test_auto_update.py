@@ -54,6 +54,13 @@ def test_every_part_may_be_missing(without: str) -> None:
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
 
 
+@pytest.mark.parametrize("precision", ["float16", "float32"])
+def test_weights_of_any_precision_take_new_labels(precision: str) -> None:
+    method = _fitted(**{"ranker.precision": precision})
+    method.partial_fit(_more(4, NEW, NEW + 1))
+    assert method.predict(_more(1, NEW, NEW + 1).X, 1).labels[0, 0] == NEW
+
+
 @pytest.mark.parametrize("codes", [False, True])
 def test_saved_before_or_after_it_answers_the_same(codes: bool) -> None:
     method, X = _fitted(codes=codes), known().test.X

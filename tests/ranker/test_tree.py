@@ -27,9 +27,9 @@ def _points(n: int = 80, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
 
 
 def _tree(leaf: int, seed: int = 0) -> LabelTree:
-    means = np.random.default_rng(seed).normal(size=(N_LABELS, 8)).astype(np.float32)
-    means[-1] = 0
-    return LabelTree.grow(means, leaf, np.random.default_rng(1))
+    means = np.random.default_rng(seed).normal(size=(N_LABELS - 1, 8)).astype(np.float32)
+    means[3] = 0  # of points that no landmark knows
+    return LabelTree.grow(N_LABELS, np.arange(N_LABELS - 1), means, leaf, np.random.default_rng(1))
 
 
 def _above(tree: LabelTree, label: int) -> list[int]:
@@ -51,7 +51,7 @@ def test_leaves_hold_every_label_once_and_are_of_one_size(leaf: int) -> None:
 def test_like_labels_share_branches() -> None:
     groups = np.repeat(np.eye(4, dtype=np.float32), 6, axis=0)
     means = groups + 0.1 * np.random.default_rng(0).random(groups.shape, dtype=np.float32)
-    leaf = LabelTree.grow(means, 6, np.random.default_rng(0)).leaf.reshape(4, 6)
+    leaf = LabelTree.grow(24, np.arange(24), means, 6, np.random.default_rng(0)).leaf.reshape(4, 6)
     assert (leaf == leaf[:, :1]).all()
     assert len(set(leaf[:, 0])) == 4
 
@@ -97,19 +97,40 @@ def test_opinions_equal_the_plain_sums(leaf: int) -> None:
         if label < 0:
             assert branches[i, j] == leaves[i, j] == 0
             continue
-        above = short[i, _above(tree, label)].sum() if tree.leaf[label] >= 0 else 4.0 * tree.depth
-        np.testing.assert_allclose(branches[i, j], -above, rtol=1e-4, atol=1e-5)
+        if label == N_LABELS - 1:  # not in the tree
+            known = labels[i][(labels[i] >= 0) & (labels[i] < N_LABELS - 1)]
+            best = max(-short[i, _above(tree, k)].sum() for k in known), max(-short[i, tree.n_branches + known])
+            np.testing.assert_allclose((branches[i, j], leaves[i, j]), best, rtol=1e-4, atol=1e-5)
+            continue
+        np.testing.assert_allclose(branches[i, j], -short[i, _above(tree, label)].sum(), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(leaves[i, j], -short[i, tree.n_branches + label], rtol=1e-4, atol=1e-5)
 
 
-def test_new_labels_join_their_likes() -> None:
+def test_new_labels_join_their_likes_or_are_left_alone() -> None:
     means = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
-    tree = LabelTree.grow(means, 4, np.random.default_rng(0))
-    joined = tree.with_labels(np.vstack([means, means[[5]], np.zeros((1, 3), np.float32)]))
-    np.testing.assert_array_equal(joined.leaf[:12], tree.leaf)
+    tree = LabelTree.grow(14, np.arange(12), means, 4, np.random.default_rng(0))
+    joined = tree.with_labels(np.arange(13), np.vstack([means, means[[5]]]))
+    np.testing.assert_array_equal(joined.leaf[:12], tree.leaf[:12])
     assert joined.leaf[12] == tree.leaf[5]
     assert joined.leaf[13] == -1
     assert joined.depth == tree.depth
+
+
+def test_labels_that_came_later_have_the_best_opinion_of_all() -> None:
+    ranker, X = _ranker(3)
+    wide = ranker.widened(N_LABELS + 2)
+    labels = np.tile([0, 1, N_LABELS + 1], (X.shape[0], 1))
+    for opinion, before in zip(wide.opinions(X, labels), ranker.opinions(X, labels[:, :2]), strict=True):
+        np.testing.assert_array_equal(opinion[:, :2], before)
+        np.testing.assert_array_equal(opinion[:, 2], before.max(axis=1))
+    again = TreeRanker.restored(wide.state(), X.shape[1], N_LABELS + 2)
+    np.testing.assert_array_equal(again.opinions(X, labels), wide.opinions(X, labels))
+
+
+def test_opinions_are_numbers_whatever_the_features() -> None:
+    ranker, X = _ranker(3)
+    labels = np.tile(np.arange(N_LABELS), (X.shape[0], 1))
+    assert np.isfinite(ranker.opinions(X * np.float32(1e21), labels)).all()
 
 
 def test_a_saved_tree_answers_the_same_and_a_damaged_one_is_refused() -> None:
@@ -125,7 +146,8 @@ def test_a_saved_tree_answers_the_same_and_a_damaged_one_is_refused() -> None:
         {"depth": np.array([60])},
         {"depth": np.array([-1])},
         {"depth": np.array(3)},
-        {"depth": arrays["depth"] + 1},  # as many classifiers as there are do not fit
+        {"depth": arrays["depth"] + 1},  # as many classifiers as there are do not suffice
+        {"indptr": np.append(np.append(0, [2**63 - 1, -(2**63), -1]), arrays["indptr"][4:])},
         {"features": arrays["features"] + np.uint16(999)},
     ]
     for change in broken:

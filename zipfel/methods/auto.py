@@ -11,8 +11,8 @@
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
     o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
-    b(l): what classifiers of the branches above l in a tree of labels say                 `ranker.tree`
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), b(l), log N_l] + t log(1/p_l)  `ranker.blend`
+    u(l): what classifiers of the branches above l in a tree of labels say, and its own      `ranker.tree`
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), log N_l] + t log(1/p_l)  `ranker.blend`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -37,18 +37,11 @@ from zipfel.methods.auto_parts import (
     Fitting,
     Found,
     join_votes,
-    label_means,
     largest_bonus,
     n_shortlisted,
     n_strangers,
 )
-from zipfel.methods.auto_update import (
-    joined_labels,
-    learn_classifiers,
-    new_labels,
-    with_classifiers,
-    with_tree_labels,
-)
+from zipfel.methods.auto_update import joined_labels, learn_classifiers, new_labels, with_classifiers
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
@@ -87,6 +80,7 @@ class Auto(Method):
     # -- training
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        self.tree_ = None
         everything, held = self._with_held_out(train, valid, run)
         with run.timed("setting"):
             self.damping_ = self._choose_damping(everything, held, run)
@@ -256,18 +250,18 @@ class Auto(Method):
         self.Y_ = joined_labels(self.Y_, points.Y)
         self._count(self.Y_)
         new, n_labels, learnt = new_labels(self.Y_, n_before), int(self.Y_.shape[1]), None
-        if len(new) and (c.classifiers or self.tree_):
-            ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
-            strangers = n_strangers(c.strangers, self.Y_)
-            learnt = learn_classifiers(self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers)
         if c.classifiers:
+            if len(new):
+                ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
+                strangers = n_strangers(c.strangers, self.Y_)
+                learnt = learn_classifiers(self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers)
             self.ranker_ = with_classifiers(self.ranker_, learnt, new, n_labels)
         if c.codes:
             more = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
             codes = np.vstack([self.memory_.points, more])
             self._remember(self.encoder_.extended(codes, self.Y_, new), codes, self.Y_, np.diff(self.Y_.indptr) > 0)
-            if self.tree_:
-                self.tree_ = with_tree_labels(self.tree_, learnt, label_means(self.Y_, codes), new)
+        if self.tree_:
+            self.tree_ = self.tree_.widened(n_labels)
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
@@ -310,7 +304,8 @@ class Auto(Method):
         self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)
         if self.config.codes:
             self._restore_codes(state, n_points, n_features, n_labels)
-        if kept := state.part("tree"):
+        self.tree_ = None
+        if self.config.codes and self.config.tree and (kept := state.part("tree")):
             self.tree_ = tree.TreeRanker.restored(kept, n_features, n_labels)
         self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)

@@ -21,6 +21,7 @@ from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
 from zipfel.ranker.words import weights_by_cosine
 from zipfel.ranking import Ranking
 from zipfel.run import Run
+from zipfel.threads import blas_threads
 
 if TYPE_CHECKING:
     from zipfel.ranker.matcher import Matcher
@@ -61,7 +62,7 @@ class Fitting:
 
     def has_many_features(self) -> bool:
         """More than labels. With fewer, a label tree says little that the labels' classifiers do not."""
-        return len(np.unique(self.points.X.indices)) > len(np.unique(self.points.Y.indices))
+        return _n_occurring(self.points.X) > _n_occurring(self.points.Y)
 
     def train_regression(self, config: RegressionConfig, seen: Array) -> AnyEncoder:
         """On the points that it has not summed yet."""
@@ -120,11 +121,15 @@ class Fitting:
     def train_tree(self, config: TreeConfig, ranker: RankerConfig, codes: Array, seen: Array) -> TreeRanker:
         """codes: (n, dim) of all points. The tree of fewer points stays; labels that they did not have join it."""
         points, rows = self._seen(seen), np.flatnonzero(seen)
-        means = label_means(points.Y, codes[rows])
-        if self._grown is None:
-            tree = LabelTree.grow(means, config.leaf, self.run.rng(25))
-        else:
-            tree = self._grown[0].with_labels(means)
+        labels = np.unique(points.Y.indices)
+        with blas_threads():
+            means = label_means(points.Y[:, labels], codes[rows])
+            if self._grown is not None and 2 * (self._grown[0].leaf >= 0).sum() < len(labels):
+                self._grown = None  # most labels are new: they want a tree of their own
+            if self._grown is None:
+                tree = LabelTree.grow(points.n_labels, labels, means, config.leaf, self.run.rng(25))
+            else:
+                tree = self._grown[0].with_labels(labels, means)
         problems = tree.problems(points.Y)
         if self._grown is not None:
             problems.start_from(self._grown[1], np.searchsorted(rows, self._grown[2]))
@@ -138,9 +143,14 @@ class Fitting:
 
 
 def label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """(n_labels, dim) means of the codes (n, dim) of each label's points; 0 for labels without."""
+    """(n_labels, dim) means of the codes (n, dim) of each label's points."""
     sums = np.asarray(Y.T @ codes, dtype=np.float32)
     return sums / np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)[:, None]
+
+
+def _n_occurring(matrix: sp.csr_matrix) -> int:
+    """Columns that have an entry."""
+    return int(np.count_nonzero(np.bincount(matrix.indices, minlength=1)))
 
 
 def n_shortlisted(asked: int, Y: sp.csr_matrix) -> int:

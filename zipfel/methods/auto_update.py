@@ -2,8 +2,8 @@
 
 Encoder, blend and the classifiers of known labels stay untouched. A new label's classifier is learnt like the others
 were, on its points, on those that are near one of them and on a few strangers; without one, new labels come either
-first always or never. Among the codes a new label is the mean of its points' codes; in the label tree it joins the leaf
-whose labels' points are most like its own.
+first always or never. Among the codes a new label is the mean of its points' codes; the label tree
+has no opinion of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import scipy.sparse as sp
 
 from zipfel.index.sparse import unit_csr
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
-from zipfel.ranker.tree import TreeRanker
 from zipfel.ranker.words import WordMemory
 from zipfel.ranking import Ranking
 
@@ -53,13 +52,6 @@ def learn_classifiers(
     return SparseRanker(config).fit(X, Problems.build(own, found))
 
 
-def with_tree_labels(tree: TreeRanker, learnt: SparseRanker | None, means: Array, new: Array) -> TreeRanker:
-    """The tree with the new labels where their points are; their own classifiers stand in for those among their likes.
-    means: (n_labels, dim) codes of the labels' points."""
-    grown, before = tree.tree.with_labels(means), tree.tree.n_branches
-    return TreeRanker(grown, with_classifiers(tree.ranker, learnt, before + new, before + len(means)))
-
-
 def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, near: int) -> sp.csr_matrix:
     """(n, n_new): how many of each label's points a point is near to."""
     asked = np.flatnonzero(np.diff(own.indptr))
@@ -80,11 +72,15 @@ def with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Arr
     n_features, known = ranker.weights_.shape[1], len(ranker.bias_)
     order = np.full(n_classes, known + len(new))
     order[:known], order[new] = np.arange(known), known + np.arange(len(new))
+    stored = parts[0]["weights"].dtype
+    exact = np.float32 if stored == np.float16 else stored  # scipy can't pick rows of float16
     stacked = [
-        sp.csr_matrix((part["weights"], part["features"], part["indptr"]), (len(part["bias"]), n_features))
+        sp.csr_matrix(
+            (part["weights"].astype(exact), part["features"], part["indptr"]), (len(part["bias"]), n_features)
+        )
         for part in parts
     ]
     rows = sp.vstack(stacked, format="csr")[order]
-    arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data}
+    arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data.astype(stored)}
     arrays |= {name: np.concatenate([part[name] for part in parts])[order] for name in ("scale", "bias")}
     return SparseRanker.restored(arrays, n_features, n_classes, ranker.config)

@@ -68,9 +68,8 @@ class Reranked(Method):
         """(n, c) labels of the shortlist and (n, c, 3) evidence."""
         found = self._shortlist(X)
         known = found.labels >= 0
-        judged = known & (
-            found.labels < len(self.ranker_.bias_)
-        )  # not labels that came later: of those it has no opinion
+        # labels that came later have no classifier
+        judged = known & (found.labels < len(self.ranker_.bias_))
         margin = np.where(judged, self.ranker_.score(X, np.where(judged, found.labels, -1)), 0)
         score = np.where(known, found.scores, 0)
         rank = np.broadcast_to(-np.log1p(np.arange(found.k, dtype=np.float32)), score.shape)

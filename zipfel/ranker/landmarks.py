@@ -53,7 +53,11 @@ _MORE = 20
 class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(
-        None, "m; none: one in 110 labels of all points, from 1,000 to 2,000", symbol="m", low=1, high=20_000
+        None,
+        "m; none: one in 110 labels of all points, 1,000 to 2,000; fewer where points are many",
+        symbol="m",
+        low=1,
+        high=20_000,
     )
     dim: int = param(128, "numbers in a code, at most one a label", low=1)
     curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)

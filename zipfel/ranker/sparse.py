@@ -158,7 +158,7 @@ class SparseRanker:
             and scale.shape == (n_labels,)
             and features.shape == weights.shape == (int(indptr[-1]),)
             and int(indptr[0]) == 0
-            and bool((np.diff(indptr) >= 0).all())
+            and bool((indptr[1:] >= indptr[:-1]).all())  # differences could wrap around
             and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
             and all(bool(np.isfinite(a).all()) for a in (weights, scale, bias))
         )

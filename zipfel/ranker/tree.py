@@ -39,8 +39,10 @@ _SPLITS = 15
 """Rounds of splitting a branch at most."""
 _STILL = 1e-4
 """Halves whose directions move less than this stay as they are."""
-_NO = 4.0
-"""What a margin of -1, a plain no, costs: a label that is not in the tree has it at every branch."""
+_FAR = 1e3
+"""What a margin may lack of 1 at most: its square is a number, whatever the features."""
+_BLOCK = 2048
+"""Labels that join at a time."""
 _DEEPEST = 24
 _AS_GIVEN = RankerConfig(damping=1.0)
 
@@ -55,37 +57,37 @@ class TreeConfig(Config):
 
 @dataclass(frozen=True)
 class LabelTree:
-    """leaf: (n_labels,) int32, which of the 2^depth leaves holds a label, -1 for labels that have none."""
+    """leaf: (n_labels,) int32, which of the 2^depth leaves holds a label, -1 for labels that are not in the tree."""
 
     leaf: Array
     depth: int
 
     @classmethod
-    def grow(cls, means: Codes, most: int, rng: np.random.Generator) -> LabelTree:
-        """means: (n_labels, dim) of the codes of each label's points, 0 for labels without. Leaves hold `most` at most,
-        and differ by one label at most."""
-        labels = np.flatnonzero(means.any(axis=1))
+    def grow(cls, n_labels: int, labels: Array, means: Codes, most: int, rng: np.random.Generator) -> LabelTree:
+        """Of the labels (p,), by means (p, dim) of the codes of their points. Leaves hold `most` at most, and differ by
+        one label at most."""
         directions = unit_rows(means)
-        groups, depth = [labels], 0
+        groups, depth = [np.arange(len(labels))], 0
         while max(map(len, groups)) > most:
             check_halted()
             groups = [half for group in groups for half in _halves(group, directions[group], rng)]
             depth += 1
-        leaf = np.full(len(means), -1, dtype=np.int32)
+        leaf = np.full(n_labels, -1, dtype=np.int32)
         for i, group in enumerate(groups):
-            leaf[group] = i
+            leaf[labels[group]] = i
         return cls(leaf, depth)
 
-    def with_labels(self, means: Codes) -> LabelTree:
-        """Labels that are new, or had no points, join the leaf whose labels their points are most alike. means: of all
-        labels, in whatever space."""
-        leaf = np.append(self.leaf, np.full(len(means) - len(self.leaf), -1, dtype=np.int32))
-        new = np.flatnonzero((leaf < 0) & means.any(axis=1))
-        if len(new):
-            directions, known = unit_rows(means), np.flatnonzero(leaf >= 0)
-            centres = np.zeros((1 << self.depth, means.shape[1]), dtype=np.float32)
-            np.add.at(centres, leaf[known], directions[known])
-            leaf[new] = (directions[new] @ unit_rows(centres).T).argmax(axis=1)
+    def with_labels(self, labels: Array, means: Codes) -> LabelTree:
+        """Those of the labels (p,) that are not in it join the leaf whose labels' points theirs are most like. means:
+        (p, dim), of all that are in it, too, in whatever space."""
+        leaf, directions = self.leaf.copy(), unit_rows(means)
+        known, new = np.flatnonzero(leaf[labels] >= 0), np.flatnonzero(leaf[labels] < 0)
+        centres = np.zeros((1 << self.depth, means.shape[1]), dtype=np.float32)
+        np.add.at(centres, leaf[labels[known]], directions[known])
+        centres = unit_rows(centres)
+        for a in range(0, len(new), _BLOCK):
+            rows = new[a : a + _BLOCK]
+            leaf[labels[rows]] = (directions[rows] @ centres.T).argmax(axis=1)
         return LabelTree(leaf, self.depth)
 
     @property
@@ -117,7 +119,8 @@ class TreeRanker:
     ranker: SparseRanker
 
     def opinions(self, X: sp.csr_matrix, labels: Array) -> list[npt.NDArray[np.float32]]:
-        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1."""
+        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1. A label that is not in the tree has the best
+        of the others': nothing is known against it."""
         tree, ids = self.tree, labels.astype(np.int64, copy=False)
         width = ids.shape[1] + min(ids.shape[1] * tree.depth, tree.n_branches)
         asked = np.full((len(ids), width), -1, dtype=np.int64)
@@ -131,9 +134,21 @@ class TreeRanker:
         over_blocks(find, len(ids))
         margins = self.ranker.score(X, np.ascontiguousarray(asked[:, : used.max(initial=0)]))
         out = np.zeros((2, *ids.shape), dtype=np.float32)
-        over_blocks(lambda a, b: _sum_up(a, b, margins, place, np.float32(_NO), out), len(ids))
-        out[:, labels < 0] = 0
-        return list(out)
+        over_blocks(lambda a, b: _sum_up(a, b, margins, place, np.float32(_FAR), out), len(ids))
+        return [self._or_best(opinion, labels) for opinion in out]
+
+    def _or_best(self, opinion: Codes, labels: Array) -> Codes:
+        """(n, c), with the best of a row's labels that are in the tree for those that are not."""
+        missing = (labels >= 0) & (self.tree.leaf[labels] < 0)
+        if missing.any():
+            judged = np.where((labels < 0) | missing, -np.inf, opinion).max(axis=1, keepdims=True)
+            opinion = np.where(missing, np.where(np.isfinite(judged), judged, 0), opinion).astype(np.float32)
+        return opinion
+
+    def widened(self, n_labels: int) -> TreeRanker:
+        """With room for so many labels. Those that are new are not in the tree: its branches have not seen them."""
+        more = np.full(n_labels - len(self.tree.leaf), -1, dtype=np.int32)
+        return TreeRanker(LabelTree(np.append(self.tree.leaf, more), self.tree.depth), self.ranker)
 
     def state(self) -> dict[str, Array]:
         depth = np.array([self.tree.depth], dtype=np.int64)
@@ -147,8 +162,12 @@ class TreeRanker:
             raise ModelFileError("the label tree in the model is damaged: it has no leaves of the labels")
         if not 0 <= depth[0] <= _DEEPEST or (n_labels and not -1 <= leaf.min() <= leaf.max() < 1 << int(depth[0])):
             raise ModelFileError(f"the label tree in the model is damaged: leaves do not fit a depth of {depth[0]}")
-        tree = LabelTree(leaf, int(depth[0]))
-        return cls(tree, SparseRanker.restored(arrays, n_features, tree.n_branches + n_labels, _AS_GIVEN))
+        tree, n_classes = LabelTree(leaf, int(depth[0])), arrays.get("bias", np.zeros(0)).size
+        if n_classes < tree.n_branches + 1 + np.flatnonzero(leaf >= 0).max(
+            initial=-1
+        ):  # labels that came later have none
+            raise ModelFileError("the label tree in the model is damaged: it lacks classifiers of its labels")
+        return cls(tree, SparseRanker.restored(arrays, n_features, n_classes, _AS_GIVEN))
 
 
 def _halves(group: Array, directions: Codes, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -189,7 +208,7 @@ def _lists(
             if leaf[labels[j]] < 0:
                 continue
             branch = first + leaf[labels[j]]
-            while owner[branch] != doc:  # -1, the root, is owned last of all
+            while owner[branch] != doc:  # -1, the root, has the last place
                 owner[branch] = doc
                 seen[n_seen] = branch
                 n_seen += 1
@@ -238,22 +257,20 @@ def _ask_once(
     used: Array,
 ) -> None:
     """Of rows start..stop: asked (n, w), -1 before, the classes that their candidates need, each once; place
-    (n, c, depth + 1) where in `asked` each candidate finds those of its branches and, first, its own, -1 where it has
-    none; used (n,) how many are asked. slots: (n_branches,) scratch, all -1, left so."""
+    (n, c, depth + 1) where in `asked` each candidate finds its own and behind it those of its branches, -1 where it is
+    not in the tree; used (n,) how many are asked. slots: (n_branches,) scratch, all -1, left so."""
     first = n_branches // 2 - 1
     for i in range(start, stop):
         n = 0
         for c in range(labels.shape[1]):
             label = labels[i, c]
             place[i, c, :] = -1
-            if label < 0:
+            if label < 0 or leaf[label] < 0:
                 continue
             asked[i, n], place[i, c, 0] = n_branches + label, n
             n += 1
-            branch = first + leaf[label] if leaf[label] >= 0 else -1
+            branch = first + leaf[label]
             for level in range(1, place.shape[2]):
-                if branch < 0:
-                    break
                 if slots[branch] < 0:
                     slots[branch], asked[i, n] = n, branch
                     n += 1
@@ -266,16 +283,12 @@ def _ask_once(
 
 
 @njit(cache=True, nogil=True)
-def _sum_up(start: int, stop: int, margins: Array, place: Array, no: float, out: Array) -> None:
-    """out: (2, n, c) what the branches and the label itself say, see OPINIONS."""
+def _sum_up(start: int, stop: int, margins: Array, place: Array, far: float, out: Array) -> None:
+    """out: (2, n, c), 0 before: what the branches and the label itself say, see OPINIONS."""
     for i in range(start, stop):
         for c in range(place.shape[1]):
-            total = np.float32(0.0)
+            if place[i, c, 0] < 0:
+                continue
             for level in range(place.shape[2]):
-                at = place[i, c, level]
-                short = max(np.float32(0.0), np.float32(1.0) - margins[i, at]) ** 2 if at >= 0 else no
-                if level == 0:
-                    out[1, i, c] = -short
-                else:
-                    total -= short
-            out[0, i, c] = total
+                short = min(max(np.float32(0.0), np.float32(1.0) - margins[i, place[i, c, level]]), far)
+                out[1 if level == 0 else 0, i, c] -= short * short
