@@ -119,8 +119,8 @@ class TreeRanker:
     ranker: SparseRanker
 
     def opinions(self, X: sp.csr_matrix, labels: Array) -> list[npt.NDArray[np.float32]]:
-        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1. A label that is not in the tree has the best
-        of the others': nothing is known against it."""
+        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1. A label that is not in the tree has the
+        best of the others: nothing is known against it."""
         tree, ids = self.tree, labels.astype(np.int64, copy=False)
         width = ids.shape[1] + min(ids.shape[1] * tree.depth, tree.n_branches)
         asked = np.full((len(ids), width), -1, dtype=np.int64)
