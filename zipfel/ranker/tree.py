@@ -41,8 +41,8 @@ _STILL = 1e-4
 """Halves whose directions move less than this stay as they are."""
 _FAR = 1e3
 """What a margin may lack of 1 at most: its square is a number, whatever the features."""
-_BLOCK = 2048
-"""Labels that join at a time."""
+_USUAL, _BLOCK = 10, 2048
+"""Labels whose opinions one that is not in the tree has the mean of; labels that join at a time."""
 _DEEPEST = 24
 _AS_GIVEN = RankerConfig(damping=1.0)
 
@@ -119,8 +119,8 @@ class TreeRanker:
     ranker: SparseRanker
 
     def opinions(self, X: sp.csr_matrix, labels: Array) -> list[npt.NDArray[np.float32]]:
-        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1. A label that is not in the tree has the
-        best of the others: nothing is known against it."""
+        """OPINIONS of the candidates (n, c) of each row, 0 where one is -1. Of a label that is not in the
+        tree nothing is known: it has the mean of the ten best others."""
         tree, ids = self.tree, labels.astype(np.int64, copy=False)
         width = ids.shape[1] + min(ids.shape[1] * tree.depth, tree.n_branches)
         asked = np.full((len(ids), width), -1, dtype=np.int64)
@@ -135,15 +135,17 @@ class TreeRanker:
         margins = self.ranker.score(X, np.ascontiguousarray(asked[:, : used.max(initial=0)]))
         out = np.zeros((2, *ids.shape), dtype=np.float32)
         over_blocks(lambda a, b: _sum_up(a, b, margins, place, np.float32(_FAR), out), len(ids))
-        return [self._or_best(opinion, labels) for opinion in out]
+        return [self._or_usual(opinion, labels) for opinion in out]
 
-    def _or_best(self, opinion: Codes, labels: Array) -> Codes:
-        """(n, c), with the best of a row's labels that are in the tree for those that are not."""
+    def _or_usual(self, opinion: Codes, labels: Array) -> Codes:
+        """(n, c), with the mean of the row's ten best, among labels that are in the tree, for those that are not."""
         missing = (labels >= 0) & (self.tree.leaf[labels] < 0)
-        if missing.any():
-            judged = np.where((labels < 0) | missing, -np.inf, opinion).max(axis=1, keepdims=True)
-            opinion = np.where(missing, np.where(np.isfinite(judged), judged, 0), opinion).astype(np.float32)
-        return opinion
+        if not missing.any():
+            return opinion
+        judged = np.where((labels < 0) | missing, -np.inf, opinion)
+        best = -np.partition(-judged, min(_USUAL, labels.shape[1]) - 1, axis=1)[:, :_USUAL]
+        usual = np.where(np.isfinite(best), best, 0).sum(axis=1) / np.maximum(np.isfinite(best).sum(axis=1), 1)
+        return np.where(missing, usual[:, None], opinion).astype(np.float32)
 
     def widened(self, n_labels: int) -> TreeRanker:
         """With room for so many labels. Those that are new are not in the tree: its branches have not seen them."""
