@@ -33,14 +33,7 @@ import scipy.sparse as sp
 from zipfel.data.splitting import held_out_runs
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
-from zipfel.methods.auto_parts import (
-    Fitting,
-    Found,
-    join_votes,
-    largest_bonus,
-    n_shortlisted,
-    n_strangers,
-)
+from zipfel.methods.auto_parts import Fitting, Found, join_votes, largest_bonus, n_shortlisted, n_strangers
 from zipfel.methods.auto_update import joined_labels, learn_classifiers, new_labels, with_classifiers
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical

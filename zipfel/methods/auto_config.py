@@ -35,7 +35,7 @@ class AutoConfig(declared.Config):
     )
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     tree: bool = param(
-        True, "a tree of labels, with classifiers of its branches, has a say; with codes of a regression only"
+        True, "a label tree's classifiers have a say; where codes are a regression's, and features more than labels"
     )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")

@@ -58,7 +58,7 @@ class Fitting:
 
     def has_few_labels(self, regression: RegressionConfig) -> bool:
         """So that codes are a regression's."""
-        return len(np.unique(self.points.Y.indices)) <= regression.most_labels
+        return _n_occurring(self.points.Y) <= regression.most_labels
 
     def has_many_features(self) -> bool:
         """More than labels. With fewer, a label tree says little that the labels' classifiers do not."""
@@ -123,7 +123,7 @@ class Fitting:
         points, rows = self._seen(seen), np.flatnonzero(seen)
         labels = np.unique(points.Y.indices)
         with blas_threads():
-            means = label_means(points.Y[:, labels], codes[rows])
+            means = _label_means(points.Y[:, labels], codes[rows])
             if self._grown is not None and 2 * (self._grown[0].leaf >= 0).sum() < len(labels):
                 self._grown = None  # most labels are new: they want a tree of their own
             if self._grown is None:
@@ -142,7 +142,7 @@ class Fitting:
         return self.points if seen.all() else self.points.take(np.flatnonzero(seen))
 
 
-def label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """(n_labels, dim) means of the codes (n, dim) of each label's points."""
     sums = np.asarray(Y.T @ codes, dtype=np.float32)
     return sums / np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)[:, None]

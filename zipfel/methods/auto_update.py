@@ -63,14 +63,14 @@ def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, ne
     return sp.csr_matrix(links @ own[asked])
 
 
-def with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Array, n_classes: int) -> SparseRanker:
-    """The ranker's classifiers, those that were learnt for the new classes, and a plain no for classes without
+def with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Array, n_labels: int) -> SparseRanker:
+    """The ranker's classifiers, those that were learnt for the new labels, and a plain no for labels without
     points."""
     parts = [each.state() for each in (ranker, learnt) if each is not None]
     no = {"indptr": np.zeros(2, np.int64), "scale": np.ones(1), "bias": -np.ones(1)}
     parts = [*parts, no | {name: parts[0][name][:0] for name in ("weights", "features")}]
     n_features, known = ranker.weights_.shape[1], len(ranker.bias_)
-    order = np.full(n_classes, known + len(new))
+    order = np.full(n_labels, known + len(new))
     order[:known], order[new] = np.arange(known), known + np.arange(len(new))
     stored = parts[0]["weights"].dtype
     exact = np.float32 if stored == np.float16 else stored  # scipy can't pick rows of float16
@@ -83,4 +83,4 @@ def with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Arr
     rows = sp.vstack(stacked, format="csr")[order]
     arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data.astype(stored)}
     arrays |= {name: np.concatenate([part[name] for part in parts])[order] for name in ("scale", "bias")}
-    return SparseRanker.restored(arrays, n_features, n_classes, ranker.config)
+    return SparseRanker.restored(arrays, n_features, n_labels, ranker.config)
