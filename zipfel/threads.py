@@ -15,10 +15,6 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-"""Read when torch or faiss load OpenMP. By default its idle threads spin, and with our own threads, or other work, on
-the same cores that slows training by up to 20 times; sleeping threads cost some microseconds a call."""
-
 
 def available_threads() -> int:
     """Cores that this process may use."""
@@ -84,12 +80,14 @@ _blas = _Blas()
 
 
 @contextmanager
-def blas_threads() -> Iterator[None]:
-    """numpy's products inside take as many threads as kernels do; else they would take all cores."""
-    if get_threads() >= available_threads():
+def blas_threads(threads: int | None = None) -> Iterator[None]:
+    """numpy's products inside take so many threads, by default as many as kernels do; else they would take all
+    cores."""
+    threads = threads or get_threads()
+    if threads >= available_threads():
         yield
         return
-    _blas.enter(get_threads())
+    _blas.enter(threads)
     try:
         yield
     finally:
@@ -177,7 +175,7 @@ def at_once(*works: Callable[[], T], threads: int | None = None) -> list[T]:
     if threads <= 1:
         return [_halting(work, getattr(_at_work, "halt", None)) for work in works]
     halt = _Halt(getattr(_at_work, "halt", None))
-    with use_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
+    with use_threads(1), blas_threads(), ThreadPoolExecutor(threads, "zipfel-work") as pool:
         results = [pool.submit(_halting, work, halt) for work in works]
         try:
             wait(results, return_when=FIRST_EXCEPTION)
