@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-# Read when torch or faiss load OpenMP, and numpy OpenBLAS: hence here, before any of them. By default their idle threads
-# spin, OpenBLAS's for a fiftieth of a second after every product, and slow what our own threads, or other work, do on
-# the same cores: training in small steps by up to 20 times. Sleeping threads cost some microseconds a call.
+# Read when torch or faiss load OpenMP, and numpy OpenBLAS: hence here, before any of them. By default their idle
+# threads spin, OpenBLAS's for a fiftieth of a second after every product, and slow what our own threads, or other work,
+# do on the same cores: training in small steps by up to 20 times. Sleeping threads cost some microseconds a call.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # 2^16 ticks instead of 2^26
 

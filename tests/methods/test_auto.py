@@ -50,14 +50,38 @@ def test_many_labels_have_a_matcher_instead_of_a_regression() -> None:
     assert evaluate(method.predict(test.X, 1), test.Y, ks=(1,))["P@1"] > 0.7
 
 
-def test_fewer_features_than_labels_have_no_tree() -> None:
+def _with_few_features() -> tuple[Points, Auto]:
     rng = np.random.default_rng(0)
-    points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(rng.random((200, 20)) < 0.1))
+    labels = (rng.random((200, 20)) < 0.1).astype(np.float32)
+    points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(labels))
     method = make_method("auto", QUICK["auto"])
     assert isinstance(method, Auto)
     method.fit(points, None, Run(seed=1, threads=1))
+    return points, method
+
+
+def test_fewer_features_than_labels_have_pairs_instead_of_a_tree() -> None:
+    points, method = _with_few_features()
     assert method.tree_ is None
+    assert {"label sets: points", "likeness", "regression"} <= set(method.blend_.names)
     assert method.predict(points.X[:3], 2).labels.shape == (3, 2)
+    assert "likeness" not in _fitted().blend_.names  # features are many there
+    again = make_method("auto", method.config.to_dict())
+    again.restore(round_trip(method.state()), points.n_features, points.n_labels)
+    np.testing.assert_array_equal(again.predict(points.X, 3).scores, method.predict(points.X, 3).scores)
+
+
+def test_pairs_can_be_explained_and_updated() -> None:
+    points, method = _with_few_features()
+    label, score = (
+        part[0, 0] for part in (method.predict(points.X[0], 1).labels, method.predict(points.X[0], 1).scores)
+    )
+    found = method.explain(points.X[0], [int(label)]).evidence[label]
+    assert {"neighbours by label sets", "likeness"} <= set(found)
+    assert sum(found.values()) == pytest.approx(float(score), abs=1e-4)
+    method.partial_fit(Points(points.X[:5], sp.csr_matrix(np.eye(5, 25, 20, dtype=np.float32))))
+    assert {len(space.memory.points) for space in method.spaces_} == {205}
+    assert method.predict(points.X[:5], 25).labels.max() == 24
 
 
 def test_fitted_again_it_knows_nothing_of_before() -> None:
@@ -126,7 +150,7 @@ def test_a_given_validation_set_is_learnt_from_in_the_end() -> None:
     assert isinstance(method, Auto)
     method.fit(known().train, known().valid, Run(seed=1, threads=1))
     n_points = known().train.n_points + known().valid.n_points
-    assert len(method.words_) == len(method.memory_.points) == method.Y_.shape[0] == n_points
+    assert len(method.words_) == len(method.spaces_[0].memory.points) == method.Y_.shape[0] == n_points
 
 
 def test_held_out_points_are_not_seen_before_the_blend_is_learnt() -> None:

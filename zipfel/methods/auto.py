@@ -6,6 +6,7 @@
           label `ranker.landmarks`; else a matcher's, in one cosine space with label sets g(y)   `ranker.matcher`
     M(x): the m training points with the largest cos(f(x), f(x_i)), or with the largest mean of it and of
           cos(f(x), g(y_i)) where there is a g                                           `ranker.memory`
+          a second f and g, learnt from pairs of documents and label sets, where features are few `ranker.pairing`
     v_s(l) = sum_{i in N(x) or M(x)} w_si y_il: votes, each kind s of them with its own weights
     C(x): the labels with most votes, the shortlist
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
@@ -40,12 +41,11 @@ from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker import SparseRanker, damped, memory, tree, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import is_true
 from zipfel.ranker.context import Context, Judge
-from zipfel.ranker.encoder import Encoder
+from zipfel.ranker.encoder import Encoder, PairEncoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.setting import COSTS, DAMPINGS, choose_damping
@@ -56,6 +56,8 @@ from zipfel.threads import at_once
 Array = npt.NDArray[Any]
 _BLOCK, _USUAL = 2048, 100
 """Rows that are answered at a time, with that many labels or fewer."""
+_SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
+"""Under these names they are kept; the first has an encoder of this kind, or a regression's."""
 _FEW = 20
 """Points below which none is held out."""
 
@@ -114,16 +116,21 @@ class Auto(Method):
     def _fit_parts(self, fitting: Fitting, seen: Array) -> None:
         """Encoder and classifiers on the points that are `seen`; what was learnt on fewer points goes on from there."""
         c, points, run = self.config, fitting.points, fitting.run
-        labelled = seen & (np.diff(points.Y.indptr) > 0)
+        voters = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
         self.Y_ = points.Y
-        few = fitting.has_few_labels(c.regression)
+        self.spaces_: list[memory.Space] = []
+        few, wide = fitting.has_few_labels(c.regression), fitting.has_many_features()
 
         def encoder() -> None:
             with run.timed("encoder"):
-                self.encoder_ = (
-                    fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen)
-                )
+                found = fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen)
+                self.spaces_.append(memory.Space.build(found, points.X, points.Y, voters, exact=not seen.all()))
+
+        def pairing() -> None:
+            with run.timed("pairing"):
+                found = fitting.train_pairing(c.pairing, seen)
+                self.spaces_.append(memory.Space.build(found, points.X, points.Y, voters, exact=not seen.all()))
 
         def classifiers() -> None:
             with run.timed("classifiers"):
@@ -136,19 +143,17 @@ class Auto(Method):
                 self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
                 fitting.train_classifiers(self.ranker_, problems, seen)
 
-        works = [*[encoder] * c.codes, *[classifiers] * c.classifiers]
-        if few:  # each has work for all cores
-            for work in works:
-                work()
-        else:
-            at_once(*works)
-        if c.codes:
-            with run.timed("memory"):
-                codes = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
-                self._remember(self.encoder_, codes, points.Y, labelled, exact=not seen.all())
-        if c.tree and c.codes and few and fitting.has_many_features():
+        works = [
+            *[encoder] * c.codes,
+            *[pairing] * (c.pairs and c.codes and few and not wide),
+            *[classifiers] * c.classifiers,
+        ]
+        if few and works[:1] == [encoder]:  # it has work for all cores
+            works.pop(0)()
+        at_once(*works)
+        if c.tree and c.codes and few and wide:
             with run.timed("tree"):
-                self.tree_ = fitting.train_tree(c.branching, c.ranker, codes, seen)
+                self.tree_ = fitting.train_tree(c.branching, c.ranker, self.spaces_[0].memory.points, seen)
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.__dict__.pop("_context", None)  # of other points
@@ -157,31 +162,26 @@ class Auto(Method):
         self._log_counts = np.log1p(counts).astype(np.float32)
         self._rarity = np.log(Propensity().inverse(counts, Y.shape[0])).astype(np.float32)
 
-    def _remember(
-        self, encoder: AnyEncoder, codes: Array, Y: sp.csr_matrix, voters: Array, *, exact: bool = False
-    ) -> None:
-        self.encoder_, self.memory_ = encoder, memory.Memory(encoder, codes, Y, voters, exact=exact)
-
     # -- the blend
 
     @property
     def evidence_names(self) -> list[str]:
-        c = self.config
-        votes = [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())]
+        c, votes = self.config, self._vote_names
         votes = [f"log {kind}" for kind in votes] + votes
         evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
-        evidence += [*(self.encoder_.OPINIONS if c.codes else ()), *(tree.OPINIONS if self.tree_ else ())]
-        return evidence + ["frequency"] * c.prior
+        evidence += [name for space in self.spaces_ for name in space.encoder.OPINIONS]
+        return evidence + [*(tree.OPINIONS if self.tree_ else ())] + ["frequency"] * c.prior
+
+    @property
+    def _vote_names(self) -> list[str]:
+        return [*words.VOTES, *(name for space in self.spaces_ for name in space.encoder.VOTES)]
 
     def _evidence(self, X: sp.csr_matrix, near: Found | None = None, k: int = 0) -> tuple[Array, Array]:
         """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where
         known."""
         c = self.config
-        ids, cosines = near if near is not None else self.words_.search(X, c.neighbors)
-        weights = words.weights_by_cosine(cosines)
-        if c.codes:
-            codes = self.encoder_.encode(X)
-            ids, weights = join_votes((ids, weights), self._near_by_codes(codes))
+        codes = [space.encoder.encode(X) for space in self.spaces_]
+        ids, weights = self._voters(near if near is not None else self.words_.search(X, c.neighbors), codes)
         labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
         columns = []
         if c.classifiers:
@@ -189,16 +189,20 @@ class Auto(Method):
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
             columns += [np.log(votes + np.float32(FAINT)), votes]
-        if c.codes:
-            columns += [opinion[:, :, None] for opinion in self.encoder_.opinions(codes, labels)]
+        for space, its_codes in zip(self.spaces_, codes, strict=True):
+            columns += [opinion[:, :, None] for opinion in space.encoder.opinions(its_codes, labels)]
         if self.tree_:
             columns += [opinion[:, :, None] for opinion in self.tree_.opinions(X, labels)]
         if c.prior:
             columns.append(self._log_counts[labels][:, :, None])
         return labels, np.concatenate(columns, axis=2)
 
-    def _near_by_codes(self, codes: Array) -> Found:
-        return self.memory_.search(self.encoder_.searched(codes), self.config.neighbors)
+    def _voters(self, near: Found, codes: Sequence[Array]) -> Found:
+        """Neighbours by words, that come with their cosines, and by codes in each space; and what their votes count."""
+        found = near[0], words.weights_by_cosine(near[1])
+        for space, its_codes in zip(self.spaces_, codes, strict=True):
+            found = join_votes(found, space.search(its_codes, self.config.neighbors))
+        return found
 
     def _learn_blend(self, held: Points, near: Found, context: Context | None) -> None:
         parts = [
@@ -249,10 +253,7 @@ class Auto(Method):
                 strangers = n_strangers(c.strangers, self.Y_)
                 learnt = learn_classifiers(self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers)
             self.ranker_ = with_classifiers(self.ranker_, learnt, new, n_labels)
-        if c.codes:
-            more = rounded(self.encoder_.searched(self.encoder_.encode(points.X)), "int8")
-            codes = np.vstack([self.memory_.points, more])
-            self._remember(self.encoder_.extended(codes, self.Y_, new), codes, self.Y_, np.diff(self.Y_.indptr) > 0)
+        self.spaces_ = [space.joined(points.X, self.Y_, new) for space in self.spaces_]
         if self.tree_:
             self.tree_ = self.tree_.widened(n_labels)
 
@@ -261,13 +262,10 @@ class Auto(Method):
         c, x = self.config, damped(canonical(x), self.damping_)
         found, evidence = self._evidence(x)
         blend, evidence = self.blend_.in_context(found, evidence, self._context)
-        ids, cosines = self.words_.search(x, c.neighbors)
-        near = ids, words.weights_by_cosine(cosines)
-        if c.codes:
-            near = join_votes(near, self._near_by_codes(self.encoder_.encode(x)))
+        near = self._voters(self.words_.search(x, c.neighbors), [space.encoder.encode(x) for space in self.spaces_])
         return Scored(
             x, found[0], evidence[0], blend, self.tail_ * self._rarity,
-            self.ranker_ if c.classifiers else None, [*words.VOTES, *(self.encoder_.VOTES if c.codes else ())],
+            self.ranker_ if c.classifiers else None, self._vote_names,
             near[0][0], near[1][0], self.words_.rows, self.Y_, FAINT,
         ).explanation(labels, self.priors_)  # fmt: skip
 
@@ -281,8 +279,8 @@ class Auto(Method):
             "damping": self.damping_,
             "cost": self.cost_ or COSTS[0],
         }
-        if self.config.codes:
-            arrays |= {**pack_table("codes", self.memory_.points, "int8"), **self.encoder_.state()}
+        for name, space in zip(_SPACES, self.spaces_, strict=False):
+            arrays |= under(name, space.state())
         if self.config.classifiers:
             arrays |= under("ranker", self.ranker_.state())
         if self.tree_:
@@ -295,8 +293,11 @@ class Auto(Method):
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)
         self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)
-        if self.config.codes:
-            self._restore_codes(state, n_points, n_features, n_labels)
+        self.spaces_ = []
+        for name, kept in ((name, state.part(name)) for name in _SPACES if self.config.codes):
+            kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
+            if kept or name == "codes":
+                self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
         self.tree_ = None
         if self.config.codes and self.config.tree and (kept := state.part("tree")):
             self.tree_ = tree.TreeRanker.restored(kept, n_features, n_labels)
@@ -305,10 +306,3 @@ class Auto(Method):
         if self.config.classifiers:
             ranker = self.config.ranker.replace(damping=1.0)
             self.ranker_ = SparseRanker.restored(state.part("ranker"), n_features, n_labels, ranker)
-
-    def _restore_codes(self, state: State, n_points: int, n_features: int, n_labels: int) -> None:
-        width = state.array("codes", ndim=2).shape[1]
-        kind: type[AnyEncoder] = LandmarkEncoder if "projection" in state.arrays else Encoder
-        encoder = kind.restored(state.arrays, n_features, n_labels, width)
-        codes = unpack_table("codes", state.arrays, n_points, width)
-        self._remember(encoder, codes, self.Y_, np.diff(self.Y_.indptr) > 0)

@@ -11,6 +11,7 @@ from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import RegressionConfig
+from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False}}
@@ -37,6 +38,9 @@ class AutoConfig(declared.Config):
     tree: bool = param(
         True, "a label tree's classifiers have a say; where codes are a regression's, and features more than labels"
     )
+    pairs: bool = param(
+        True, "documents and label sets in one space have a say; where there is a regression, but no label tree"
+    )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
@@ -47,5 +51,6 @@ class AutoConfig(declared.Config):
     )
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
     regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config
+    pairing: PairingConfig = part(PairingConfig)  # noqa: RUF009 - a frozen config
     branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

@@ -16,6 +16,7 @@ from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.landmarks import Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
+from zipfel.ranker.pairing import Pairing, PairingConfig
 from zipfel.ranker.setting import Asked, choose_cost
 from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
 from zipfel.ranker.words import weights_by_cosine
@@ -44,6 +45,7 @@ class Fitting:
     def __init__(self, points: Points, near: Found, run: Run) -> None:
         self.points, self.near, self.run = points, near, run
         self._encoding: Matcher | Landmarks | None = None
+        self._pairing: Pairing | None = None
         self._encoded = np.zeros(points.n_points, dtype=bool)
         self._short: npt.NDArray[np.int32] | None = None
         self._listed = np.zeros(points.n_points, dtype=bool)
@@ -84,6 +86,13 @@ class Fitting:
         name = "encoder-all" if again else "encoder"
         self._encoding.fit(points.X, points.Y, self.run, name=name, again=again)
         return self._encoding.encoder()
+
+    def train_pairing(self, config: PairingConfig, seen: Array) -> AnyEncoder:
+        points = self._seen(seen)
+        if self._pairing is None:
+            self._pairing = Pairing(config, int(points.X.shape[1]), points.n_labels, self.run)
+        self._pairing.fit(points.X, points.Y)
+        return self._pairing.encoder()
 
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
         """What classifiers learn from; where they have learnt from fewer points, with what they learnt. Points keep the

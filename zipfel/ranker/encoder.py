@@ -83,3 +83,9 @@ class Encoder:
     def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int, n_labels: int, dim: int) -> Encoder:
         """The counterpart of `state`, every shape checked."""
         return cls(unpack_table("features", arrays, n_features, dim), unpack_table("labels", arrays, n_labels, dim))
+
+
+class PairEncoder(Encoder):
+    """What `ranker.pairing` learns, beside other codes."""
+
+    VOTES: ClassVar[tuple[str, ...]] = ("label sets: points", "label sets: sets", "label sets: crowd")

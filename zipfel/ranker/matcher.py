@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -21,6 +20,7 @@ from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.quantize import rounded
 from zipfel.nn.table import Table
 from zipfel.ranker.encoder import Encoder, MatcherConfig
+from zipfel.ranker.pairing import fingerprints
 from zipfel.run import Run
 from zipfel.threads import use_threads
 from zipfel.training import Batch, Batches, Plan, Trainer
@@ -46,7 +46,7 @@ class Matcher:
         """name: of the phase, for checkpoints. again: a short further training on more rows, at a third of the rate."""
         c = self.config
         matched = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
-        prints = _fingerprints(Y)
+        prints = fingerprints(Y)
 
         def extend(batch: Batch, _: np.random.Generator) -> None:
             sets, mine = LocalRows.from_csr(batch.Y), prints[batch.rows]
@@ -75,11 +75,3 @@ class Matcher:
     def encoder(self) -> Encoder:
         features, labels = (rounded(self._tables[name].numpy(), "int8") for name in ("features", "labels"))
         return Encoder(features, labels)
-
-
-def _fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
-    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
-    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
-    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
-    prints: npt.NDArray[np.int64] = ones @ numbers
-    return prints

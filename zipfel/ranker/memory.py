@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +15,7 @@ from zipfel.index import Index, build_index
 from zipfel.index.bytes import ByteIndex
 from zipfel.index.exact import ExactIndex
 from zipfel.kernels.topk import score_pairs
+from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker._votes import vote_weights
 from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import LandmarkEncoder
@@ -67,3 +70,44 @@ class Memory:
         by_sets = 2 * mean - by_points  # the mean of two cosines is what was searched by
         kinds = [(np.where(ids < 0, -np.inf, by_points), _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
         return ids, np.concatenate([vote_weights(s, (t,)) for s, t in kinds], axis=2)
+
+
+@dataclass(frozen=True)
+class Space:
+    """An encoder, and the training points as it sees them."""
+
+    encoder: AnyEncoder
+    memory: Memory
+
+    @classmethod
+    def build(
+        cls, encoder: AnyEncoder, X: sp.csr_matrix, Y: sp.csr_matrix, voters: Array, *, exact: bool = False
+    ) -> Space:
+        """X, Y: of all points; voters, exact: see `Memory`."""
+        return cls(encoder, Memory(encoder, _seen_by(encoder, X), Y, voters, exact=exact))
+
+    def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
+        """`Memory.search` for what the encoder gave."""
+        return self.memory.search(self.encoder.searched(codes), m)
+
+    def joined(self, X: sp.csr_matrix, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Space:
+        """With more points X behind its own; Y: labels of all; new: which of them its points did not have."""
+        codes = np.vstack([self.memory.points, _seen_by(self.encoder, X)])
+        encoder = self.encoder.extended(codes, Y, new)
+        return Space(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
+
+    def state(self) -> dict[str, Array]:
+        return {**pack_table("codes", self.memory.points, "int8"), **self.encoder.state()}
+
+    @classmethod
+    def restored(cls, kind: type[AnyEncoder], arrays: Mapping[str, Array], Y: sp.csr_matrix, n_features: int) -> Space:
+        """The counterpart of `state`, every shape checked."""
+        width = arrays["codes"].shape[-1] if "codes" in arrays else 0
+        encoder = kind.restored(arrays, n_features, Y.shape[1], width)
+        codes = unpack_table("codes", arrays, Y.shape[0], width)
+        return cls(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
+
+
+def _seen_by(encoder: AnyEncoder, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
+    """(n, dim) codes as they are searched, rounded to a byte a number."""
+    return rounded(encoder.searched(encoder.encode(X)), "int8")

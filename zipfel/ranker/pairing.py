@@ -1,0 +1,173 @@
+"""Documents and label sets learnt in one cosine space without torch: each document finds its own label set among the
+batch's. MNN's two encoders (docs/methods/mnn.md) by InfoNCE, as the matcher, without its single labels.
+
+    p_i = sum_j x_ij F_j, q_i = sum_l y_il G_l, both of unit length; x after dropout
+    loss = - mean_i log exp(p_i . q_i / t) / sum_k exp(p_i . q_k / t)          k: i, and all whose label set is another
+
+Gradients are written out: a step takes two milliseconds, of which torch would need as many again for its bookkeeping,
+and a second to load. `ranker.encoder` has what it leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.config import Config, param
+from zipfel.kernels.bag import bag_sum, localise
+from zipfel.kernels.rows import adam_rows
+from zipfel.kernels.sparse_rows import canonical
+from zipfel.nn.quantize import rounded
+from zipfel.ranker.encoder import PairEncoder
+from zipfel.run import Run
+from zipfel.threads import blas_threads, check_halted
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.float32]
+_TEMPERATURE = np.float32(0.05)
+_BETAS, _EPS = (0.9, 0.999), 1e-8
+_EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
+"""Passes over train, fewest, usual, most: as many as make so many steps, and visit so many points."""
+_AGAIN = 3
+"""Further training on more points: one epoch in so many, at so small a part of the rate."""
+
+
+@dataclass(frozen=True)
+class PairingConfig(Config):
+    dim: int = param(256, "numbers in a code", low=1)
+    keep: float = param(0.7, "share of a row's features that dropout keeps", low=0.01, high=1)
+    epochs: int | None = param(
+        None, "passes over train; none: 10, more where points are few, fewer where they are many", low=1
+    )
+    batch: int = param(128, "rows a step", low=2)
+    lr: float = param(4e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+
+
+class _Rows(NamedTuple):
+    """Some rows of a matrix: CSR arrays as kernels take them."""
+
+    indptr: Array
+    indices: Array
+    values: Array
+
+    @classmethod
+    def of(cls, matrix: sp.csr_matrix) -> _Rows:
+        matrix = canonical(matrix)
+        indptr, indices = matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
+        return cls(indptr, indices, matrix.data.astype(np.float32, copy=False))
+
+    def take(self, rows: Array, kept: Array | None = None) -> _Rows:
+        """kept: (nnz,) which entries of the whole matrix are there."""
+        starts, counts = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        ends = np.cumsum(counts)
+        at = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
+        row_of = np.repeat(np.arange(len(rows)), counts)
+        if kept is not None:
+            at, row_of = at[kept[at]], row_of[kept[at]]
+        indptr = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(rows))))
+        return _Rows(indptr, self.indices[at], self.values[at])
+
+
+class _Table:
+    """Vectors of features or of labels, and Adam's moments."""
+
+    def __init__(self, n_rows: int, dim: int, rng: np.random.Generator) -> None:
+        self.weights = rng.standard_normal((n_rows, dim), dtype=np.float32) * np.float32(dim**-0.5)
+        self._first, self._second = np.zeros_like(self.weights), np.zeros_like(self.weights)
+        self._steps, self._place = np.zeros(n_rows, dtype=np.int32), np.full(n_rows, -1, dtype=np.int32)
+
+    def encode(self, rows: _Rows) -> tuple[Codes, Codes]:
+        """(n, dim) unit sums of the rows' vectors, and their lengths (n, 1) before."""
+        out = np.empty((len(rows.indptr) - 1, self.weights.shape[1]), dtype=np.float32)
+        bag_sum(*rows, self.weights, out, 0, len(out))
+        lengths = np.sqrt(np.einsum("nd,nd->n", out, out))[:, None] + np.float32(1e-12)
+        out /= lengths
+        return out, lengths
+
+    def learn(self, rows: _Rows, units: Codes, lengths: Codes, grad: Codes, lr: float) -> None:
+        """One step along the gradient (n, dim) of what `encode` gave for the rows."""
+        grad = (grad - np.einsum("nd,nd->n", grad, units)[:, None] * units) / lengths
+        ids, _, *by_column = localise(*rows, self._place)
+        self._place[ids] = -1
+        grads = np.empty((len(ids), units.shape[1]), dtype=np.float32)
+        bag_sum(*by_column, grad, grads, 0, len(ids))
+        numbers = np.array([lr, *_BETAS, _EPS, 0.0])
+        adam_rows(ids, grads, self.weights, self._first, self._second, self._steps, numbers, 0, len(ids))
+
+
+class Pairing:
+    """Trained on some points, and then, shortly, on more."""
+
+    def __init__(self, config: PairingConfig, n_features: int, n_labels: int, run: Run) -> None:
+        self.config, self._run, self._rng = config, run, run.rng(26)
+        self._features, self._labels = (_Table(n, config.dim, self._rng) for n in (n_features, n_labels))
+        self._fitted = False
+
+    def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        """X: (n, n_features), Y: (n, n_labels). On one thread: steps are too small for two."""
+        c, again = self.config, self._fitted
+        points, sets, prints = _Rows.of(X), _Rows.of(Y), fingerprints(Y)
+        both = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+        steps = -(-len(both) // c.batch)
+        epochs, lr = c.epochs or _n_epochs(len(both), steps), c.lr
+        if again:
+            epochs, lr = max(1, epochs // _AGAIN), lr / _AGAIN
+        total, done = epochs * steps, 0
+        with blas_threads(1):
+            for _ in range(epochs):
+                order = self._rng.permutation(both)
+                kept = self._rng.random(X.nnz, dtype=np.float32) < c.keep
+                for a in range(0, len(order), c.batch):
+                    if done % 16 == 0:
+                        check_halted()
+                        if self._run.time_left() <= 0:
+                            return
+                    rows = order[a : a + c.batch]
+                    self._step(points.take(rows, kept), sets.take(rows), prints[rows], lr * (1 - done / total))
+                    done += 1
+        self._fitted = True
+
+    def _step(self, points: _Rows, sets: _Rows, prints: Array, lr: float) -> None:
+        p, p_lengths = self._features.encode(points)
+        q, q_lengths = self._labels.encode(sets)
+        grad = _info_nce_gradient(p @ q.T, prints)  # (B, B)
+        self._features.learn(points, p, p_lengths, grad @ q, lr)
+        self._labels.learn(sets, q, q_lengths, grad.T @ p, lr)
+
+    def encoder(self) -> PairEncoder:
+        return PairEncoder(rounded(self._features.weights, "int8"), rounded(self._labels.weights, "int8"))
+
+
+def _n_epochs(n_points: int, steps: int) -> int:
+    """steps: that one of them has."""
+    fewest, usual, most = _EPOCHS
+    if usual * steps < _STEPS:
+        return min(most, -(-_STEPS // max(1, steps)))
+    return max(fewest, min(usual, _POINTS // n_points))
+
+
+def _info_nce_gradient(cosines: Codes, prints: Array) -> Codes:
+    """Of the loss, by the cosines (B, B) of points with sets; rows with one print have one set."""
+    n = len(cosines)
+    odds: Codes = cosines / _TEMPERATURE
+    same = prints[:, None] == prints
+    np.fill_diagonal(same, val=False)
+    odds[same] = -np.inf
+    odds -= odds.max(axis=1, keepdims=True)
+    np.exp(odds, out=odds)
+    odds /= odds.sum(axis=1, keepdims=True)
+    odds.ravel()[:: n + 1] -= 1
+    odds /= _TEMPERATURE * np.float32(n)
+    return odds
+
+
+def fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
+    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
+    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
+    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
+    prints: npt.NDArray[np.int64] = ones @ numbers
+    return prints
