@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from zipfel.kernels.topk import RUN, sort_heap, topk_row
+from zipfel.kernels.topk import RUN, topk_row
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,8 @@ def search_clusters(
     each query, until `enough` rows have been; which may be up to `room` of them.
     """
     scores, rows = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int64)
-    peaks, sorting = np.empty(room // RUN, dtype=np.float32), np.empty(room // RUN, dtype=np.float32)
+    found, sorting = np.empty(room + room // RUN, dtype=np.float32), np.empty(room, dtype=np.float32)
+    columns = np.empty(room, dtype=np.int64)
     for i in range(start, stop):
         n = 0
         for c in range(order.shape[1]):
@@ -65,8 +66,7 @@ def search_clusters(
                 n += 1
             if n >= enough:
                 break
-        topk_row(scores[:n], best[i], places[i], peaks, sorting)
-        sort_heap(best[i], places[i])
+        topk_row(scores[:n], best[i], places[i], found, columns, sorting)
         for c in range(places.shape[1]):
             if places[i, c] >= 0:
                 places[i, c] = rows[places[i, c]]

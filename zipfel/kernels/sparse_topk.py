@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.topk import RUN, find_peaks, kth_largest, sink, sort_topk
+from zipfel.kernels.topk import RUN, find_peaks, kth_largest, sink, sort_heap, take_best
 from zipfel.ranking import PAD, Ranking
 from zipfel.threads import get_threads, over_blocks
 
@@ -70,7 +70,8 @@ def kernel_arrays(
 @njit(cache=True, nogil=True)
 def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
     n_inner, n_columns, k = len(b_ptr) - 1, len(sums), ids.shape[1]
-    peaks, sorting = np.empty(n_columns // RUN, dtype=np.float32), np.empty(n_columns // RUN, dtype=np.float32)
+    peaks, sorting = np.empty(n_columns // RUN, dtype=np.float32), np.empty(n_columns, dtype=np.float32)
+    found, places = np.empty(n_columns, dtype=np.float32), np.empty(n_columns, dtype=np.int64)
     for row in range(start, stop):
         additions = 0
         for j in range(a_ptr[row], a_ptr[row + 1]):
@@ -94,15 +95,18 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                     sums[column] += value * b_values[t]
         best, best_scores = ids[row], scores[row]
         if scan:
-            find_peaks(sums, peaks, sorting)
-            bar = kth_largest(sorting, k) if len(peaks) >= k else np.float32(0.0)
+            find_peaks(sums, peaks, sorting[: len(peaks)])
+            bar = kth_largest(sorting[: len(peaks)], k) if len(peaks) >= k else np.float32(0.0)
             if bar <= 0.0:
                 bar = np.float32(-np.inf)
+            n_found = 0
             for run in range(len(peaks)):
                 if peaks[run] >= bar:
                     for column in range(run * RUN, (run + 1) * RUN):
                         if sums[column] >= bar and sums[column] != 0.0:
-                            _offer(best, best_scores, column, sums[column])
+                            found[n_found], places[n_found] = sums[column], column
+                            n_found += 1
+            take_best(found, places, n_found, best_scores, best, sorting)
             for column in range(n_columns):
                 sums[column] = 0.0
         else:
@@ -111,7 +115,7 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                 sums[column] = 0.0
                 if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
                     _offer(best, best_scores, column, score)
-    sort_topk(scores, ids, start, stop)
+            sort_heap(best_scores, best)
 
 
 @njit(cache=True, nogil=True)

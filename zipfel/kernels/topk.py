@@ -13,6 +13,8 @@ from zipfel.threads import over_blocks
 Array = npt.NDArray[Any]
 RUN = 32
 """Columns that are looked at together: the k-th largest of the runs' peaks is a bar that the k best columns reach."""
+_SHORT = 8
+"""Scores that are sorted by insertion."""
 
 
 @njit(cache=True, nogil=True)
@@ -101,29 +103,83 @@ def kth_largest(values, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def topk_row(row: Array, best: Array, ids: Array, peaks: Array, sorting: Array) -> None:
-    """The best columns of a row (c,) into the heap best, ids (k,), which starts as -inf, -1. A run of columns of which
-    none can be among the k best is passed over. peaks, sorting: scratch for a number a run."""
-    n_runs, k = len(row) // RUN, len(best)
-    find_peaks(row, peaks[:n_runs], sorting[:n_runs])
+def _sort(scores: Array, ids: Array, n: int, spare: Array, spare_ids: Array) -> None:
+    """The first n, largest score first, equal ones in the order that they had: short runs by insertion, then merged."""
+    for start in range(0, n, _SHORT):
+        for i in range(start + 1, min(start + _SHORT, n)):
+            score, place, j = scores[i], ids[i], i - 1
+            while j >= start and scores[j] < score:
+                scores[j + 1], ids[j + 1] = scores[j], ids[j]
+                j -= 1
+            scores[j + 1], ids[j + 1] = score, place
+    width = _SHORT
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, stop = min(start + width, n), min(start + 2 * width, n)
+            i, j = start, middle
+            for t in range(start, stop):
+                if j >= stop or (i < middle and scores[i] >= scores[j]):
+                    spare[t], spare_ids[t] = scores[i], ids[i]
+                    i += 1
+                else:
+                    spare[t], spare_ids[t] = scores[j], ids[j]
+                    j += 1
+        for t in range(n):
+            scores[t], ids[t] = spare[t], spare_ids[t]
+        width *= 2
+
+
+@njit(cache=True, nogil=True)
+def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sorting: Array) -> None:
+    """Of n scores, whose places rise, the best into best, ids (k,), best first; what is behind them there stays.
+    sorting: scratch of length n. A heap would take three times as long."""
+    if n > len(best):
+        for i in range(n):
+            sorting[i] = found[i]
+        bar = kth_largest(sorting[:n], len(best))
+        room = len(best)  # for those that are just as good as the bar
+        for i in range(n):
+            if found[i] > bar:
+                room -= 1
+        kept = 0
+        for i in range(n):
+            if found[i] > bar or (found[i] == bar and room > 0):
+                if found[i] == bar:
+                    room -= 1
+                found[kept], places[kept] = found[i], places[i]
+                kept += 1
+        n = kept
+    _sort(found, places, n, best, ids)
+    for i in range(n):
+        best[i], ids[i] = found[i], places[i]
+
+
+@njit(cache=True, nogil=True)
+def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, sorting: Array) -> None:
+    """The best columns of a row (c,) into best, ids (k,), best first, which are -inf, -1 before. A run of columns of
+    which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,) and one more a run."""
+    n_runs, k, n = len(row) // RUN, len(best), 0
+    peaks = found[len(found) - n_runs :]
+    find_peaks(row, peaks, sorting[:n_runs])
     bar = kth_largest(sorting[:n_runs], k) if n_runs >= k else np.float32(-np.inf)
     for run in range(n_runs + 1):  # the last is what is left over
         if run < n_runs and peaks[run] < bar:
             continue
         for j in range(run * RUN, (run + 1) * RUN if run < n_runs else len(row)):
-            if row[j] > best[0]:
-                best[0], ids[0] = row[j], j
-                sink(best, ids, 0, k)
+            if row[j] >= bar and row[j] > -np.inf:
+                found[n], places[n] = row[j], j
+                n += 1
+    take_best(found, places, n, best, ids, sorting)
 
 
 @njit(cache=True, nogil=True)
 def _topk_rows(scores: Array, best: Array, ids: Array, start: int, stop: int) -> None:
     """Rows start..stop of `topk`."""
-    n_runs = scores.shape[1] // RUN
-    peaks, sorting = np.empty(n_runs, dtype=np.float32), np.empty(n_runs, dtype=np.float32)
+    width = scores.shape[1]
+    found, sorting = np.empty(width + width // RUN, dtype=np.float32), np.empty(width, dtype=np.float32)
+    places = np.empty(width, dtype=np.int64)
     for i in range(start, stop):
-        topk_row(scores[i], best[i], ids[i], peaks, sorting)
-    sort_topk(best, ids, start, stop)
+        topk_row(scores[i], best[i], ids[i], found, places, sorting)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
