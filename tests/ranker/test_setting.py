@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
-from zipfel.ranker import Problems, RankerConfig
+from zipfel.ranker import Problems, RankerConfig, setting
 from zipfel.ranker.setting import COSTS, DAMPINGS, Asked, choose_cost, choose_damping
 
 
@@ -80,3 +81,17 @@ def test_too_few_points_to_choose_a_cost_on() -> None:
     cost, problems = _chosen_cost(0.0, COSTS, n_asked=20)
     assert cost == COSTS[0]
     assert not problems.dual.any()
+
+
+def test_rows_of_one_value_need_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a power would change nothing")
+
+    monkeypatch.setattr(setting, "_precision", fail)
+    rows = np.random.default_rng(0).random((60, 12)) < 0.4
+    X = sp.csr_matrix(rows / np.maximum(1, rows.sum(axis=1, keepdims=True)), dtype=np.float32)
+    Y = sp.csr_matrix(np.ones((60, 2), dtype=np.float32))
+    assert choose_damping(X, Y, np.random.default_rng(1), RankerConfig(), DAMPINGS) == DAMPINGS[0]
+    X.data[0] *= 2
+    with pytest.raises(AssertionError, match="power"):
+        choose_damping(X, Y, np.random.default_rng(1), RankerConfig(), DAMPINGS)

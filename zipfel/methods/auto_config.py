@@ -14,7 +14,7 @@ from zipfel.ranker.landmarks import RegressionConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "neighbors": 50, "shortlist": 30}}
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,7 @@ class Landmarks:
         self._hits = np.zeros((n_labels, m), dtype=np.float32)  # sum_i y_i k(x_i)
         self._sum = np.zeros(m)  # sum_i k(x_i)
         self._n, self._counts = 0, np.zeros(n_labels)
+        self._lift = 1e-6
         width = config.dim + _MORE
         if n_labels <= 2 * width:  # all directions at once are less work than finding the largest
             self._directions = np.eye(n_labels, dtype=np.float32)
@@ -116,7 +117,7 @@ class Landmarks:
     def _solved(self) -> LandmarkEncoder:
         hits, sums, p = self._hits, self._sum.astype(np.float32), (self._counts / max(1, self._n)).astype(np.float32)
         gram = np.triu(self._gram) + np.triu(self._gram, 1).T
-        factor = _factor(gram + self.config.ridge * self._kernel.own().astype(np.float64))
+        factor, self._lift = _factor(gram + self.config.ridge * self._kernel.own().astype(np.float64), self._lift)
 
         def weights(V: Array) -> Array:
             """W V, (m, d)"""
@@ -163,15 +164,18 @@ def _orthonormal(V: Codes) -> Codes:
     return found
 
 
-def _factor(matrix: Array) -> tuple[Array, bool]:
-    """Cholesky's, of the matrix with as little added to its diagonal as rounding errors ask for."""
-    more, diagonal = 1e-6 * float(np.diagonal(matrix).mean()) + 1e-9, np.einsum("ii->i", matrix)
+def _factor(matrix: Array, lift: float) -> tuple[tuple[Array, bool], float]:
+    """Cholesky's, of the matrix with as little added to its diagonal as rounding errors ask for: as a share of its mean
+    `lift` at first, and what it was in the end."""
+    diagonal, added = np.einsum("ii->i", matrix), 0.0
+    mean = float(diagonal.mean())
     for _ in range(_TRIES):
-        diagonal += more
+        more = lift * (mean + 1e-3)
+        diagonal += more - added
         factor, failed = linalg.lapack.dpotrf(matrix.T, lower=1)  # symmetric: transposed, it need not be rearranged
         if not failed and np.isfinite(np.diagonal(factor)).all():
-            return factor, True
-        more *= 4
+            return (factor, True), lift
+        lift, added = lift * 4, more
     raise DataError("no regression can be fitted: feature values are not finite, or too large")
 
 
