@@ -21,8 +21,9 @@ from zipfel.ranking import Ranking
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
-_LEARN, _ASK = 1500, 1500
-"""Points of the sample that damping is chosen on: that classifiers learn from, and that they are asked about."""
+_SAMPLE, _ASKED = (1000, 4000), 3000
+"""Damping is chosen on samples of one in twelve points, within these limits: one that classifiers learn from, and one
+that they are asked about, which has no more than this, or a fifth of the points."""
 _COST = 0.5
 """Of these trials: a small sample wants a higher cost than the whole."""
 _NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 50, 10
@@ -46,10 +47,11 @@ def choose_damping(
     unless the last is better by three standard errors: then the best may also lie between the two."""
     if len(dampings) == 1 or _are_alike(X):
         return dampings[0]
-    asked = held_out_runs(X.shape[0], min(_ASK, X.shape[0] // 5), rng)
+    size = min(max(_SAMPLE[0], X.shape[0] // 12), _SAMPLE[1])
+    asked = held_out_runs(X.shape[0], min(size, _ASKED, X.shape[0] // 5), rng)
     if len(asked) == 0:
         return dampings[0]
-    known = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), asked))[:_LEARN]
+    known = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), asked))[:size]
     seed = int(rng.integers(2**31))
 
     def quality(damping: float) -> npt.NDArray[np.float64]:
