@@ -11,7 +11,9 @@ from zipfel.bench.table import Column
 VARIANTS = {
     "auto": "auto",
     "without the label tree": "auto[tree=false]",
-    "preset quick: without codes, and so without the tree": "auto:quick",
+    "documents and label sets have no space of their own": "auto[pairs=false]",
+    "without codes, and so without tree and pairs": "auto[codes=false]",
+    "preset quick: the same, with half as many neighbours": "auto:quick",
     "codes of a matcher, whatever the number of labels": "auto[regression.most_labels=0]",
     "the same without single labels in the matcher's loss": "auto[regression.most_labels=0;matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",
