@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-# Read when torch or faiss load OpenMP, and numpy OpenBLAS: hence here, before any of them. By default their idle
+# Read when torch or faiss load OpenMP, and numpy OpenBLAS: hence here, before any of them, unless
+# a program imports them before zipfel. By default their idle
 # threads spin, OpenBLAS's for a fiftieth of a second after every product, and slow what our own threads, or other work,
 # do on the same cores: training in small steps by up to 20 times. Sleeping threads cost some microseconds a call.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.ranker.encoder import Encoder
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder
-from zipfel.ranker.memory import Memory
+from zipfel.ranker.memory import Memory, Space
 from zipfel.ranker.words import WordMemory
 
 
@@ -50,3 +52,32 @@ def test_without_label_sets_points_alone_are_searched() -> None:
     np.testing.assert_allclose(found, -np.sort(-cosines, axis=1)[:, :4], atol=0.01)
     assert weights.shape == (3, 4, len(encoder.VOTES))
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+
+
+def _space() -> tuple[Space, sp.csr_matrix, sp.csr_matrix]:
+    rng = np.random.default_rng(3)
+    X = sp.csr_matrix(rng.random((30, 5)).astype(np.float32))
+    Y = sp.csr_matrix((rng.random((30, 8)) < 0.3).astype(np.float32))
+    tables = (rng.standard_normal((n, 6)).astype(np.float32) for n in (5, 8))
+    saved = Space.build(Encoder(*tables), X, Y, np.ones(30, dtype=bool)).state()
+    return Space.restored(Encoder, saved, Y, 5), X, Y
+
+
+def test_a_point_that_joins_a_space_is_found_there() -> None:
+    space, X, Y = _space()
+    wider = sp.csr_matrix(
+        sp.vstack([sp.hstack([Y, np.zeros((30, 1))]), sp.csr_matrix(np.eye(1, 9, 8))]), dtype=np.float32
+    )
+    more = space.joined(X[:1], wider, np.array([8]))
+    ids, _ = more.search(more.encoder.encode(X[:1]), 30)
+    assert 30 in ids[0]
+    assert more.encoder.labels.shape == (9, 6)
+    np.testing.assert_array_equal(more.memory.points[:30], space.memory.points)
+
+
+@pytest.mark.parametrize("codes", [None, np.zeros((), np.int8), np.zeros(30, np.int8), np.zeros((29, 6), np.int8)])
+def test_damaged_codes_are_refused(codes: np.ndarray | None) -> None:
+    space, _, Y = _space()
+    kept = {name: array for name, array in space.state().items() if name != "codes"}
+    with pytest.raises(ModelFileError):
+        Space.restored(Encoder, kept if codes is None else {**kept, "codes": codes}, Y, 5)

@@ -9,9 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import known
-from zipfel.ranker.pairing import Pairing, PairingConfig, _info_nce_gradient, _n_epochs, _Rows, _Table, fingerprints
+from zipfel.ranker.encoder import fingerprints
+from zipfel.ranker.pairing import Pairing, PairingConfig, _info_nce_gradient, _n_epochs, _Rows, _Table
 from zipfel.run import Run
 
+RUN = Run(seed=1, threads=1)
 PRINTS = np.array([5, 7, 5, 9])
 """The first and the third have the same label set."""
 
@@ -81,38 +83,50 @@ def _gap(pairing: Pairing) -> float:
 
 def _pairing(**params: float) -> Pairing:
     train = known().train
-    return Pairing(PairingConfig(dim=16, batch=16, **params), train.n_features, train.n_labels, Run(seed=1))
+    return Pairing(PairingConfig(dim=16, batch=16, **params), train.n_features, train.n_labels, RUN)
 
 
 def test_a_document_comes_to_lie_near_its_own_label_set() -> None:
     train, pairing = known().train, _pairing(epochs=12)
     before = _gap(pairing)
-    pairing.fit(train.X, train.Y)
+    pairing.fit(train.X, train.Y, RUN)
     assert _gap(pairing) > before + 0.2
     before = _gap(pairing)
-    pairing.fit(train.X, train.Y)  # more of it does not unlearn
+    pairing.fit(train.X, train.Y, RUN)  # more of it does not unlearn
     assert _gap(pairing) > before - 0.05
 
 
 def test_the_same_seed_gives_the_same_vectors() -> None:
     train, (one, other) = known().train, (_pairing(epochs=2), _pairing(epochs=2))
     for pairing in (one, other):
-        pairing.fit(train.X, train.Y)
+        pairing.fit(train.X, train.Y, RUN)
     np.testing.assert_array_equal(one.encoder().features, other.encoder().features)
 
 
 def test_it_stops_when_the_time_is_up() -> None:
     train = known().train
-    run = Run(seed=1, time_budget=0.0, started=time.monotonic() - 1)
-    pairing = Pairing(PairingConfig(dim=16, epochs=10**6), train.n_features, train.n_labels, run)
-    pairing.fit(train.X, train.Y)
-    assert pairing.encoder().features.shape == (train.n_features, 16)
+    late = Run(seed=1, time_budget=0.0, started=time.monotonic() - 1)
+    pairing = Pairing(PairingConfig(dim=16, batch=16, epochs=10**6), train.n_features, train.n_labels, late)
+    pairing.fit(train.X, train.Y, late)
+    assert not pairing.encoder().features.any()  # nothing was learnt
+    soon = Run(seed=1, time_budget=0.5)  # time that came later is used
+    pairing.fit(train.X, train.Y, soon)
+    assert pairing.encoder().features.any()
+
+
+def test_of_what_no_point_has_nothing_is_known() -> None:
+    X = sp.csr_matrix(np.eye(6, 9, dtype=np.float32))
+    pairing = Pairing(PairingConfig(dim=4, keep=0.01), 9, 5, RUN)  # rows are kept where nothing would be left
+    pairing.fit(X, sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), RUN)
+    encoder = pairing.encoder()
+    assert encoder.features.any(axis=1).tolist() == [True] * 5 + [False] * 4  # the sixth has no labels
+    assert np.isfinite(encoder.units).all()
 
 
 @pytest.mark.parametrize("Y", [np.zeros((6, 3)), np.ones((6, 3))], ids=["no labels", "one label set"])
 def test_nothing_to_learn_is_no_error(Y: np.ndarray) -> None:
-    pairing = Pairing(PairingConfig(dim=4), 5, 3, Run(seed=1))
-    pairing.fit(sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), sp.csr_matrix(Y.astype(np.float32)))
+    pairing = Pairing(PairingConfig(dim=4), 5, 3, RUN)
+    pairing.fit(sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), sp.csr_matrix(Y.astype(np.float32)), RUN)
     assert np.isfinite(pairing.encoder().features).all()
 
 

@@ -89,7 +89,7 @@ def test_rows_of_one_value_need_no_trial(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(setting, "_precision", fail)
     rows = np.random.default_rng(0).random((60, 12)) < 0.4
-    X = sp.csr_matrix(rows / np.maximum(1, rows.sum(axis=1, keepdims=True)), dtype=np.float32)
+    X = sp.csr_matrix(rows / np.sqrt(np.maximum(1, rows.sum(axis=1, keepdims=True))), dtype=np.float32)
     Y = sp.csr_matrix(np.ones((60, 2), dtype=np.float32))
     assert choose_damping(X, Y, np.random.default_rng(1), RankerConfig(), DAMPINGS) == DAMPINGS[0]
     X.data[0] *= 2

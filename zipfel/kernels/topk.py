@@ -133,6 +133,8 @@ def _sort(scores: Array, ids: Array, n: int, spare: Array, spare_ids: Array) -> 
 def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sorting: Array) -> None:
     """Of n scores, whose places rise, the best into best, ids (k,), best first; what is behind them there stays.
     sorting: scratch of length n. A heap would take three times as long."""
+    if len(best) == 0:
+        return
     if n > len(best):
         for i in range(n):
             sorting[i] = found[i]
@@ -143,9 +145,8 @@ def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sort
                 room -= 1
         kept = 0
         for i in range(n):
-            if found[i] > bar or (found[i] == bar and room > 0):
-                if found[i] == bar:
-                    room -= 1
+            if (found[i] > bar or (found[i] == bar and room > 0)) and kept < len(best):
+                room -= found[i] == bar
                 found[kept], places[kept] = found[i], places[i]
                 kept += 1
         n = kept
@@ -161,7 +162,7 @@ def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, s
     n_runs, k, n = len(row) // RUN, len(best), 0
     peaks = found[len(found) - n_runs :]
     find_peaks(row, peaks, sorting[:n_runs])
-    bar = kth_largest(sorting[:n_runs], k) if n_runs >= k else np.float32(-np.inf)
+    bar = kth_largest(sorting[:n_runs], k) if n_runs >= k > 0 else np.float32(-np.inf)
     for run in range(n_runs + 1):  # the last is what is left over
         if run < n_runs and peaks[run] < bar:
             continue
@@ -198,7 +199,8 @@ def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start
 
 
 def topk(scores: npt.NDArray[np.float32], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """(n, k) columns and values of each row's k best, best first; -1 and -inf where fewer are above -inf."""
+    """(n, k) columns and values of each row's k best, best first; -1 and -inf where fewer are above -inf. Scores must
+    be numbers."""
     best = np.full((len(scores), k), -np.inf, dtype=np.float32)
     columns = np.full((len(scores), k), -1, dtype=np.int64)
 

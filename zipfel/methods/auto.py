@@ -120,17 +120,18 @@ class Auto(Method):
         self._count(points.Y[seen])
         self.Y_ = points.Y
         self.spaces_: list[memory.Space] = []
-        few, wide = fitting.has_few_labels(c.regression), fitting.has_many_features()
+        few = fitting.has_few_labels(c.regression)
+
+        def encoded(found: AnyEncoder) -> None:
+            self.spaces_.append(memory.Space.build(found, points.X, points.Y, voters, exact=not seen.all()))
 
         def encoder() -> None:
             with run.timed("encoder"):
-                found = fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen)
-                self.spaces_.append(memory.Space.build(found, points.X, points.Y, voters, exact=not seen.all()))
+                encoded(fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen))
 
         def pairing() -> None:
             with run.timed("pairing"):
-                found = fitting.train_pairing(c.pairing, seen)
-                self.spaces_.append(memory.Space.build(found, points.X, points.Y, voters, exact=not seen.all()))
+                encoded(fitting.train_pairing(c.pairing, seen))
 
         def classifiers() -> None:
             with run.timed("classifiers"):
@@ -145,13 +146,13 @@ class Auto(Method):
 
         works = [
             *[encoder] * c.codes,
-            *[pairing] * (c.pairs and c.codes and few and not wide),
+            *[pairing] * (c.pairs and c.codes and few and fitting.has_room_for_pairs()),
             *[classifiers] * c.classifiers,
         ]
         if few and works[:1] == [encoder]:  # it has work for all cores
             works.pop(0)()
         at_once(*works)
-        if c.tree and c.codes and few and wide:
+        if c.tree and c.codes and few and fitting.has_many_features():
             with run.timed("tree"):
                 self.tree_ = fitting.train_tree(c.branching, c.ranker, self.spaces_[0].memory.points, seen)
 

@@ -39,7 +39,8 @@ class AutoConfig(declared.Config):
         True, "a label tree's classifiers have a say; where codes are a regression's, and features more than labels"
     )
     pairs: bool = param(
-        True, "documents and label sets in one space have a say; where there is a regression, but no label tree"
+        True,
+        "documents and label sets in one space have a say; where codes are a regression's, features not above labels",
     )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")

@@ -34,6 +34,8 @@ TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
 """Bonuses for rare labels that are tried."""
 _CANDIDATES = 50
 """Labels of a held-out point that costs are compared on."""
+_PAIRED = 100_000
+"""Features and labels together, up to which they are paired."""
 _BLOCK = 2048
 """Rows that votes are cast for at a time."""
 
@@ -66,6 +68,11 @@ class Fitting:
         """More than labels. With fewer, a label tree says little that the labels' classifiers do not."""
         return _n_occurring(self.points.X) > _n_occurring(self.points.Y)
 
+    def has_room_for_pairs(self) -> bool:
+        """Vectors of all features and labels that the file declares are not too many; with more features than labels a
+        label tree says more."""
+        return not self.has_many_features() and self.points.n_features + self.points.n_labels <= _PAIRED
+
     def train_regression(self, config: RegressionConfig, seen: Array) -> AnyEncoder:
         """On the points that it has not summed yet."""
         points = self.points.take(np.flatnonzero(seen & ~self._encoded))
@@ -90,8 +97,8 @@ class Fitting:
     def train_pairing(self, config: PairingConfig, seen: Array) -> AnyEncoder:
         points = self._seen(seen)
         if self._pairing is None:
-            self._pairing = Pairing(config, int(points.X.shape[1]), points.n_labels, self.run)
-        self._pairing.fit(points.X, points.Y)
+            self._pairing = Pairing(config, points.n_features, points.n_labels, self.run)
+        self._pairing.fit(points.X, points.Y, self.run)
         return self._pairing.encoder()
 
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:

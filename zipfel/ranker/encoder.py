@@ -20,6 +20,8 @@ from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.threads import over_blocks
 
 Codes = npt.NDArray[np.float32]
+TEMPERATURE = 0.05
+"""By which cosines are divided where documents look for their label sets in training."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,11 @@ class PairEncoder(Encoder):
     """What `ranker.pairing` learns, beside other codes."""
 
     VOTES: ClassVar[tuple[str, ...]] = ("label sets: points", "label sets: sets", "label sets: crowd")
+
+
+def fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
+    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
+    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
+    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
+    prints: npt.NDArray[np.int64] = ones @ numbers
+    return prints

@@ -19,13 +19,11 @@ from zipfel.losses.infonce import info_nce
 from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.quantize import rounded
 from zipfel.nn.table import Table
-from zipfel.ranker.encoder import Encoder, MatcherConfig
-from zipfel.ranker.pairing import fingerprints
+from zipfel.ranker.encoder import TEMPERATURE, Encoder, MatcherConfig, fingerprints
 from zipfel.run import Run
 from zipfel.threads import use_threads
 from zipfel.training import Batch, Batches, Plan, Trainer
 
-_TEMPERATURE = 0.05
 LARGE = 15_000
 """Points above which each is seen less often."""
 _STEPS = 400
@@ -65,10 +63,10 @@ class Matcher:
         own: LocalRows = batch.extra["sets"]
         points = normalize(bag(rows["features"], batch.X), dim=1)  # (B, dim)
         sets = normalize(bag(rows["labels"], own), dim=1)  # (B, dim)
-        loss = info_nce(points @ sets.T, _TEMPERATURE, batch.extra["same"])
+        loss = info_nce(points @ sets.T, TEMPERATURE, batch.extra["same"])
         if self.config.labels:
             labels = normalize(rows["labels"], dim=1)  # (u, dim)
-            chances = torch.log_softmax(points @ labels.T / _TEMPERATURE, dim=1)  # (B, u)
+            chances = torch.log_softmax(points @ labels.T / TEMPERATURE, dim=1)  # (B, u)
             loss = loss - self.config.labels * chances[own.row_of, own.column_of].mean()
         return loss
 

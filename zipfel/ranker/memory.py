@@ -102,7 +102,8 @@ class Space:
     @classmethod
     def restored(cls, kind: type[AnyEncoder], arrays: Mapping[str, Array], Y: sp.csr_matrix, n_features: int) -> Space:
         """The counterpart of `state`, every shape checked."""
-        width = arrays["codes"].shape[-1] if "codes" in arrays else 0
+        kept = arrays.get("codes", np.zeros(()))
+        width = kept.shape[1] if kept.ndim == 2 else 0
         encoder = kind.restored(arrays, n_features, Y.shape[1], width)
         codes = unpack_table("codes", arrays, Y.shape[0], width)
         return cls(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))

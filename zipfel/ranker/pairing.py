@@ -22,13 +22,12 @@ from zipfel.kernels.bag import bag_sum, localise
 from zipfel.kernels.rows import adam_rows
 from zipfel.kernels.sparse_rows import canonical
 from zipfel.nn.quantize import rounded
-from zipfel.ranker.encoder import PairEncoder
+from zipfel.ranker.encoder import TEMPERATURE, PairEncoder, fingerprints
 from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
-_TEMPERATURE = np.float32(0.05)
 _BETAS, _EPS = (0.9, 0.999), 1e-8
 _EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
 """Passes over train, fewest, usual, most: as many as make so many steps, and visit so many points."""
@@ -44,7 +43,7 @@ class PairingConfig(Config):
         None, "passes over train; none: 10, more where points are few, fewer where they are many", low=1
     )
     batch: int = param(128, "rows a step", low=2)
-    lr: float = param(4e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
+    lr: float = param(4e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6, high=1)
 
 
 class _Rows(NamedTuple):
@@ -80,6 +79,12 @@ class _Table:
         self._first, self._second = np.zeros_like(self.weights), np.zeros_like(self.weights)
         self._steps, self._place = np.zeros(n_rows, dtype=np.int32), np.full(n_rows, -1, dtype=np.int32)
 
+    @property
+    def learnt(self) -> Codes:
+        """(n_rows, dim) weights; nothing for rows that no point has."""
+        found: Codes = np.where((self._steps > 0)[:, None], self.weights, np.float32(0))
+        return found
+
     def encode(self, rows: _Rows) -> tuple[Codes, Codes]:
         """(n, dim) unit sums of the rows' vectors, and their lengths (n, 1) before."""
         out = np.empty((len(rows.indptr) - 1, self.weights.shape[1]), dtype=np.float32)
@@ -103,11 +108,11 @@ class Pairing:
     """Trained on some points, and then, shortly, on more."""
 
     def __init__(self, config: PairingConfig, n_features: int, n_labels: int, run: Run) -> None:
-        self.config, self._run, self._rng = config, run, run.rng(26)
+        self.config, self._rng = config, run.rng(26)
         self._features, self._labels = (_Table(n, config.dim, self._rng) for n in (n_features, n_labels))
         self._fitted = False
 
-    def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         """X: (n, n_features), Y: (n, n_labels). On one thread: steps are too small for two."""
         c, again = self.config, self._fitted
         points, sets, prints = _Rows.of(X), _Rows.of(Y), fingerprints(Y)
@@ -120,16 +125,23 @@ class Pairing:
         with blas_threads(1):
             for _ in range(epochs):
                 order = self._rng.permutation(both)
-                kept = self._rng.random(X.nnz, dtype=np.float32) < c.keep
+                kept = self._kept(points.indptr)
                 for a in range(0, len(order), c.batch):
                     if done % 16 == 0:
                         check_halted()
-                        if self._run.time_left() <= 0:
+                        if run.time_left() <= 0:
                             return
                     rows = order[a : a + c.batch]
                     self._step(points.take(rows, kept), sets.take(rows), prints[rows], lr * (1 - done / total))
-                    done += 1
-        self._fitted = True
+                    done, self._fitted = done + 1, True
+
+    def _kept(self, indptr: Array) -> npt.NDArray[np.bool_]:
+        """(nnz,) what dropout keeps; of a row of which nothing would be left, everything."""
+        kept = self._rng.random(int(indptr[-1]), dtype=np.float32) < self.config.keep
+        before = np.append(0, np.cumsum(kept))
+        lost = before[indptr[1:]] == before[indptr[:-1]]
+        kept |= np.repeat(lost, np.diff(indptr))
+        return kept
 
     def _step(self, points: _Rows, sets: _Rows, prints: Array, lr: float) -> None:
         p, p_lengths = self._features.encode(points)
@@ -139,7 +151,7 @@ class Pairing:
         self._labels.learn(sets, q, q_lengths, grad.T @ p, lr)
 
     def encoder(self) -> PairEncoder:
-        return PairEncoder(rounded(self._features.weights, "int8"), rounded(self._labels.weights, "int8"))
+        return PairEncoder(rounded(self._features.learnt, "int8"), rounded(self._labels.learnt, "int8"))
 
 
 def _n_epochs(n_points: int, steps: int) -> int:
@@ -153,21 +165,13 @@ def _n_epochs(n_points: int, steps: int) -> int:
 def _info_nce_gradient(cosines: Codes, prints: Array) -> Codes:
     """Of the loss, by the cosines (B, B) of points with sets; rows with one print have one set."""
     n = len(cosines)
-    odds: Codes = cosines / _TEMPERATURE
+    odds: Codes = cosines / np.float32(TEMPERATURE)
     same = prints[:, None] == prints
     np.fill_diagonal(same, val=False)
     odds[same] = -np.inf
     odds -= odds.max(axis=1, keepdims=True)
     np.exp(odds, out=odds)
     odds /= odds.sum(axis=1, keepdims=True)
-    odds.ravel()[:: n + 1] -= 1
-    odds /= _TEMPERATURE * np.float32(n)
+    odds[np.diag_indices(n)] -= 1
+    odds /= np.float32(TEMPERATURE * n)
     return odds
-
-
-def fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
-    """(n,) one number a label set, equal for equal sets: the wrapping sum of a random number a label."""
-    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=Y.shape[1])
-    ones = sp.csr_matrix((np.ones(Y.nnz, dtype=np.int64), Y.indices, Y.indptr), shape=Y.shape)
-    prints: npt.NDArray[np.int64] = ones @ numbers
-    return prints

@@ -67,13 +67,14 @@ def choose_damping(
 
 
 def _are_alike(X: sp.csr_matrix) -> bool:
-    """Whether each row has one value only, as rows of features that are there or not have: any power leaves them be."""
+    """Whether rows of unit length have one value each, as features that are there or not make them: any power leaves
+    such rows be."""
     filled = np.flatnonzero(np.diff(X.indptr))
     if len(filled) == 0:
         return True
-    starts = X.indptr[filled]
-    least, most = (at.reduceat(X.data, starts) for at in (np.minimum, np.maximum))
-    return bool((most - least <= 1e-5 * np.abs(most)).all())
+    least, most = (at.reduceat(X.data, X.indptr[filled]) for at in (np.minimum, np.maximum))
+    usual = 1 / np.sqrt(np.diff(X.indptr)[filled])
+    return bool((np.abs(np.stack([least, most]) - usual) <= 1e-4 * usual).all())
 
 
 def _precision(
