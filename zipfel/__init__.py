@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 # a program imports them before zipfel. By default their idle
 # threads spin, OpenBLAS's for a fiftieth of a second after every product, and slow what our own threads, or other work,
 # do on the same cores: training in small steps by up to 20 times. Sleeping threads cost some microseconds a call.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # 2^16 ticks instead of 2^26
+_CALM = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "16"}  # 2^16 ticks instead of 2^26
+CALMED = {name: value for name, value in _CALM.items() if name not in os.environ}
+os.environ.update(CALMED)
 
 __version__ = "0.1.0"
 

@@ -82,8 +82,10 @@ def present_peers(words: Sequence[str], pythons: Mapping[str, str], say: Callabl
 
 
 def environment_of(python: str) -> dict[str, str]:
-    """Of a child: ours finds the zipfel that is running, a peer's own Python none of our packages."""
-    found = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    """Of a child: ours finds the zipfel that is running, a peer's own Python none of our packages, and no peer the
+    settings that zipfel made for itself."""
+    hidden = {"PYTHONPATH", "PYTHONHOME", *zipfel.CALMED}
+    found = {name: value for name, value in os.environ.items() if name not in hidden}
     if python == sys.executable:
         path = [str(Path(zipfel.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         found["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
