@@ -116,7 +116,7 @@ def test_it_stops_when_the_time_is_up() -> None:
 
 def test_of_what_no_point_has_nothing_is_known() -> None:
     X = sp.csr_matrix(np.eye(6, 9, dtype=np.float32))
-    pairing = Pairing(PairingConfig(dim=4, keep=0.01), 9, 5, RUN)  # rows are kept where nothing would be left
+    pairing = Pairing(PairingConfig(dim=4, keep=1), 9, 5, RUN)
     pairing.fit(X, sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), RUN)
     encoder = pairing.encoder()
     assert encoder.features.any(axis=1).tolist() == [True] * 5 + [False] * 4  # the sixth has no labels

@@ -125,7 +125,9 @@ class Pairing:
         with blas_threads(1):
             for _ in range(epochs):
                 order = self._rng.permutation(both)
-                kept = self._kept(points.indptr)
+                kept = (
+                    self._rng.random(X.nnz, dtype=np.float32) < c.keep
+                )  # a row of which nothing is left, learns nothing
                 for a in range(0, len(order), c.batch):
                     if done % 16 == 0:
                         check_halted()
@@ -134,14 +136,6 @@ class Pairing:
                     rows = order[a : a + c.batch]
                     self._step(points.take(rows, kept), sets.take(rows), prints[rows], lr * (1 - done / total))
                     done, self._fitted = done + 1, True
-
-    def _kept(self, indptr: Array) -> npt.NDArray[np.bool_]:
-        """(nnz,) what dropout keeps; of a row of which nothing would be left, everything."""
-        kept = self._rng.random(int(indptr[-1]), dtype=np.float32) < self.config.keep
-        before = np.append(0, np.cumsum(kept))
-        lost = before[indptr[1:]] == before[indptr[:-1]]
-        kept |= np.repeat(lost, np.diff(indptr))
-        return kept
 
     def _step(self, points: _Rows, sets: _Rows, prints: Array, lr: float) -> None:
         p, p_lengths = self._features.encode(points)
