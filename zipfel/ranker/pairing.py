@@ -4,8 +4,8 @@ batch's. MNN's two encoders (docs/methods/mnn.md) by InfoNCE, as the matcher, wi
     p_i = sum_j x_ij F_j, q_i = sum_l y_il G_l, both of unit length; x after dropout
     loss = - mean_i log exp(p_i . q_i / t) / sum_k exp(p_i . q_k / t)          k: i, and all whose label set is another
 
-Gradients are written out: a step takes two milliseconds, of which torch would need as many again for its bookkeeping,
-and a second to load. `ranker.encoder` has what it leaves.
+Gradients are written out: a step on delicious takes a millisecond; torch takes two, and a second to load.
+`ranker.encoder` has what it leaves.
 """
 
 from __future__ import annotations
@@ -125,9 +125,7 @@ class Pairing:
         with blas_threads(1):
             for _ in range(epochs):
                 order = self._rng.permutation(both)
-                kept = (
-                    self._rng.random(X.nnz, dtype=np.float32) < c.keep
-                )  # a row of which nothing is left, learns nothing
+                kept = self._rng.random(X.nnz, dtype=np.float32) < c.keep  # a row that is left empty learns nothing
                 for a in range(0, len(order), c.batch):
                     if done % 16 == 0:
                         check_halted()
