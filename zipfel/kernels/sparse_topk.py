@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.topk import RUN, find_peaks, kth_largest, sink, sort_heap, take_best
+from zipfel.kernels.topk import RUN, find_peaks, low_bar, sink, sort_heap, take_best
 from zipfel.ranking import PAD, Ranking
 from zipfel.threads import get_threads, over_blocks
 
@@ -95,8 +95,8 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                     sums[column] += value * b_values[t]
         best, best_scores = ids[row], scores[row]
         if scan:
-            find_peaks(sums, peaks, sorting[: len(peaks)])
-            bar = kth_largest(sorting[: len(peaks)], k) if len(peaks) >= k else np.float32(0.0)
+            find_peaks(sums, peaks)
+            bar = low_bar(peaks, k)
             if bar <= 0.0:
                 bar = np.float32(-np.inf)
             n_found = 0

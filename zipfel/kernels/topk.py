@@ -12,7 +12,9 @@ from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 RUN = 32
-"""Columns that are looked at together: the k-th largest of the runs' peaks is a bar that the k best columns reach."""
+"""Columns that are looked at together: what k of the runs' peaks reach is a bar that the k best columns reach."""
+_HALVINGS = 12
+"""Of the range in which that bar is looked for, at most."""
 _SHORT = 8
 """Scores that are sorted by insertion."""
 
@@ -69,14 +71,47 @@ def sort_topk(best: Array, ids: Array, start: int, stop: int) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # so that it looks at eight at a time; -inf may come
-def find_peaks(scores: Array, peaks: Array, copy: Array) -> None:
-    """The largest of each whole run of columns, twice."""
+def find_peaks(scores: Array, peaks: Array) -> None:
+    """The largest of each whole run of columns."""
     for run in range(len(peaks)):
         peak = scores[run * RUN]
         for i in range(1, RUN):
             score = scores[run * RUN + i]
             peak = score if score > peak else peak
-        peaks[run] = copy[run] = peak
+        peaks[run] = peak
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _reached(values, bar):  # type: ignore[no-untyped-def]
+    count = np.int32(0)
+    for i in range(len(values)):
+        count += np.int32(1) if values[i] >= bar else np.int32(0)
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def low_bar(values, k):  # type: ignore[no-untyped-def]
+    """A number that k or a few more of the values reach; -inf where fewer than k are above that.
+
+    By halving: counting takes eight values at a time. To find the k-th largest itself is to guess a branch a value.
+    """
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    for i in range(len(values)):
+        value = values[i]
+        high = value if value > high else high
+        low = value if value < low and value > -np.inf else low
+    if k == 0 or _reached(values, low) < k:
+        return np.float32(-np.inf)
+    for _ in range(_HALVINGS):
+        middle = np.float32(0.5) * low + np.float32(0.5) * high
+        reached = _reached(values, middle)
+        if reached < k:
+            high = middle
+        else:
+            low = middle
+            if reached <= k + k // 4:
+                break
+    return low
 
 
 @njit(cache=True, nogil=True)
@@ -161,8 +196,8 @@ def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, s
     which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,) and one more a run."""
     n_runs, k, n = len(row) // RUN, len(best), 0
     peaks = found[len(found) - n_runs :]
-    find_peaks(row, peaks, sorting[:n_runs])
-    bar = kth_largest(sorting[:n_runs], k) if n_runs >= k > 0 else np.float32(-np.inf)
+    find_peaks(row, peaks)
+    bar = low_bar(peaks, k)
     for run in range(n_runs + 1):  # the last is what is left over
         if run < n_runs and peaks[run] < bar:
             continue

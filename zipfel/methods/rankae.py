@@ -144,9 +144,10 @@ class RankAe(Method):
         """The choices' network, and those that stay; their start is drawn here, from torch's one generator."""
         n = self.config.networks or max(1, min(2, 40_000 // everything.n_points))
         starts = [self._network(1000 * run.seed + number) for number in range(n)]
+        same_start = deepcopy(starts[0])  # now: the other is trained beside it
 
         def choice() -> Trained:
-            return self._train(rest, run.part(0.4), deepcopy(starts[0]), 0, "rankae-choice")
+            return self._train(rest, run.part(0.4), same_start, 0, "rankae-choice")
 
         def kept(number: int) -> Trained:
             return self._train(everything, run.part(1 / (n - number)), starts[number], number)
