@@ -55,7 +55,8 @@ def _learnt(
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_order_of_trainings_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (forwards, losses), (backwards, others) = (_learnt(name, order, monkeypatch) for order in (_one_by_one, _last_first))
+    forwards, losses = _learnt(name, _one_by_one, monkeypatch)
+    backwards, others = _learnt(name, _last_first, monkeypatch)
     assert np.array_equal(forwards.labels, backwards.labels)
     assert np.array_equal(forwards.scores, backwards.scores)
     assert losses == others

@@ -42,7 +42,7 @@ def test_it_is_the_ridge_regression_in_closed_form() -> None:
     """With all training points as landmarks: s = p + k (K'K + r K)^-1 K' (Y - p)."""
     train, test = known().train, known().test
     found = _landmarks(ridge=0.5, dim=7)
-    kernel = found._kernel
+    kernel = found.kernel
     K, k, p = kernel(train.X).astype(np.float64), kernel(test.X), train.Y.toarray().mean(axis=0)
     own = kernel.own()
     lifted = K.T @ K + 0.5 * own
@@ -157,3 +157,13 @@ def test_a_damaged_encoder_is_refused(array: str) -> None:
     state[array] = state[array][:-1] if array != "facts" else np.array([[1, 3e38]], dtype=np.float32)
     with pytest.raises(ModelFileError):
         LandmarkEncoder.restored(state, test.n_features, test.n_labels, encoder.labels.shape[1])
+
+
+def test_kernels_that_are_known_need_not_be_computed() -> None:
+    train = known().train
+    one, other = (Landmarks(RegressionConfig(landmarks=20), train.X, train.Y, RUN) for _ in range(2))
+    near = other.kernel(train.X)
+    one.add(train.X, train.Y)
+    other.add(train.X, train.Y, near)
+    np.testing.assert_array_equal(one.encoder().labels, other.encoder().labels)
+    np.testing.assert_allclose(one.encoder().encode(train.X), other.encoder().encode(train.X, near), atol=1e-5)

@@ -59,7 +59,8 @@ def _space() -> tuple[Space, sp.csr_matrix, sp.csr_matrix]:
     X = sp.csr_matrix(rng.random((30, 5)).astype(np.float32))
     Y = sp.csr_matrix((rng.random((30, 8)) < 0.3).astype(np.float32))
     tables = (rng.standard_normal((n, 6)).astype(np.float32) for n in (5, 8))
-    saved = Space.build(Encoder(*tables), X, Y, np.ones(30, dtype=bool)).state()
+    encoder = Encoder(*tables)
+    saved = Space.build(encoder, encoder.encode(X), Y, np.ones(30, dtype=bool)).state()
     return Space.restored(Encoder, saved, Y, 5), X, Y
 
 

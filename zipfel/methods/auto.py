@@ -123,7 +123,7 @@ class Auto(Method):
         few = fitting.has_few_labels(c.regression)
 
         def encoded(found: AnyEncoder) -> None:
-            self.spaces_.append(memory.Space.build(found, points.X, points.Y, voters, exact=not seen.all()))
+            self.spaces_.append(memory.Space.build(found, fitting.codes(found), points.Y, voters, exact=not seen.all()))
 
         def encoder() -> None:
             with run.timed("encoder"):

@@ -14,7 +14,7 @@ from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.encoder import MatcherConfig
-from zipfel.ranker.landmarks import Landmarks, RegressionConfig
+from zipfel.ranker.landmarks import LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.pairing import Pairing, PairingConfig
 from zipfel.ranker.setting import Asked, choose_cost
@@ -34,6 +34,8 @@ TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
 """Bonuses for rare labels that are tried."""
 _CANDIDATES = 50
 """Labels of a held-out point that costs are compared on."""
+_KEPT = 50_000_000
+"""Numbers that say what the regression's kernel is of all points and landmarks, up to which they are kept (200 MB)."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _BLOCK = 2048
@@ -47,6 +49,7 @@ class Fitting:
     def __init__(self, points: Points, near: Found, run: Run) -> None:
         self.points, self.near, self.run = points, near, run
         self._encoding: Matcher | Landmarks | None = None
+        self._kernels: npt.NDArray[np.float32] | None = None
         self._pairing: Pairing | None = None
         self._encoded = np.zeros(points.n_points, dtype=bool)
         self._short: npt.NDArray[np.int32] | None = None
@@ -75,13 +78,23 @@ class Fitting:
 
     def train_regression(self, config: RegressionConfig, seen: Array) -> AnyEncoder:
         """On the points that it has not summed yet."""
-        points = self.points.take(np.flatnonzero(seen & ~self._encoded))
+        rows = np.flatnonzero(seen & ~self._encoded)
+        points = self.points.take(rows)
         if not isinstance(self._encoding, Landmarks):
             occurring = np.unique(self.points.Y.indices)
             self._encoding = Landmarks(config, points.X, points.Y, self.run, occurring)
-        self._encoding.add(points.X, points.Y)
+            kernel = self._encoding.kernel
+            if self.points.n_points * len(kernel.rows) <= _KEPT:
+                self._kernels = kernel(self.points.X)
+        self._encoding.add(points.X, points.Y, None if self._kernels is None else self._kernels[rows])
         self._encoded |= seen
         return self._encoding.encoder()
+
+    def codes(self, encoder: AnyEncoder) -> npt.NDArray[np.float32]:
+        """(n, dim) of all points."""
+        if isinstance(encoder, LandmarkEncoder):
+            return encoder.encode(self.points.X, self._kernels)
+        return encoder.encode(self.points.X)
 
     def train_matcher(self, config: MatcherConfig, seen: Array) -> AnyEncoder:
         from zipfel.ranker.matcher import Matcher  # it needs torch, which takes a second to load

@@ -18,6 +18,8 @@ from zipfel.kernels.prefetch import LINE, prefetch
 Array = npt.NDArray[Any]
 _SHRINK = 0.3
 """Documents are left out whose gradient is above this share of the largest one that still pulls."""
+_CLEAR = 0.2
+"""So they are if it is above this."""
 _LITTLE = 0.02
 """A pass is the last that gains less than this, times tolerance / C, of what all passes have gained. Head labels have
 always one document that violates the optimum, and dozens of passes for it change nothing."""
@@ -127,7 +129,8 @@ def _solve(
     n = len(docs)
     bias = _warm_start(w, docs, n_positive, alpha, x_ptr, x_idx, x_val)
     order, little = np.arange(n), min(_LITTLE * tolerance / costs[0], 0.1)
-    active, limit, total = n, np.inf, alpha.sum()  # gains: twice what the dual objective rises by
+    total = alpha.sum()  # gains: twice what the dual objective rises by
+    active, limit = n, _CLEAR if total > 0 else np.inf
     state = np.uint64(seed * 2 + 1)
     for _ in range(max_iterations):
         largest, smallest, gain = -np.inf, np.inf, 0.0
@@ -170,7 +173,7 @@ def _solve(
                 break
             active, limit = n, np.inf
             continue
-        limit = _SHRINK * largest if largest > 0 else np.inf
+        limit = min(_SHRINK * largest, _CLEAR) if largest > 0 else np.inf
     found: float = bias
     return found
 

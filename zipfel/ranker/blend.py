@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 
 Array = npt.NDArray[Any]
-_NEWTON, _HALVINGS, _NEAR = 20, 20, 1e-5
-"""Newton's steps at most, how often each may be halved, and the length, for evidence of unit variance, of the last."""
+_NEWTON, _HALVINGS, _NEAR = 20, 20, 1e-3
+"""Newton's steps at most, how often each may be halved, and the length, for evidence of unit variance, of the last;
+each takes the square of the error before."""
 _NOISE = 1e-5
 """Evidence that varies less than this, for its size, is the same for all pairs, but for rounding."""
 _TOP, _FIRST = 10, 300

@@ -84,7 +84,7 @@ class Landmarks:
         known = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         wanted = config.landmarks or _n_landmarks(int(Y.shape[0]), int(Y.nnz))
         drawn = np.sort(run.rng(21).permutation(known)[:wanted]) if len(known) else np.arange(1)
-        self._kernel = Kernel(WordMemory.whole(X[drawn]), float(np.float32(config.curve)))  # as it is saved
+        self.kernel = Kernel(WordMemory.whole(X[drawn]), float(np.float32(config.curve)))  # as it is saved
         m, n_labels = len(drawn), len(self._occurring)
         self._gram = np.zeros((m, m))
         self._hits = np.zeros((n_labels, m), dtype=np.float32)  # sum_i y_i k(x_i)
@@ -97,16 +97,17 @@ class Landmarks:
         else:
             self._directions = _orthonormal(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
 
-    def add(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        """Sums over more points."""
+    def add(self, X: sp.csr_matrix, Y: sp.csr_matrix, near: Codes | None = None) -> None:
+        """Sums over more points; near: what `kernel` says of them, where that is known."""
         for start in range(0, X.shape[0], _BLOCK):
             check_halted()
-            near, labels = self._kernel(X[start : start + _BLOCK]), Y[start : start + _BLOCK][:, self._occurring]
+            rows = slice(start, start + _BLOCK)
+            k, labels = self.kernel(X[rows]) if near is None else near[rows], Y[rows][:, self._occurring]
             with blas_threads():
-                _add_square(self._gram, near)
+                _add_square(self._gram, k)
             present = np.unique(labels.indices)
-            self._hits[present] += labels[:, present].T @ near
-            self._sum += near.sum(axis=0, dtype=np.float64)
+            self._hits[present] += labels[:, present].T @ k
+            self._sum += k.sum(axis=0, dtype=np.float64)
         self._n += X.shape[0]
         self._counts += np.bincount(Y.indices, minlength=self._n_labels)[self._occurring]
 
@@ -117,7 +118,7 @@ class Landmarks:
     def _solved(self) -> LandmarkEncoder:
         hits, sums, p = self._hits, self._sum.astype(np.float32), (self._counts / max(1, self._n)).astype(np.float32)
         gram = np.triu(self._gram) + np.triu(self._gram, 1).T
-        factor, self._lift = _factor(gram + self.config.ridge * self._kernel.own().astype(np.float64), self._lift)
+        factor, self._lift = _factor(gram + self.config.ridge * self.kernel.own().astype(np.float64), self._lift)
 
         def weights(V: Array) -> Array:
             """W V, (m, d)"""
@@ -141,7 +142,7 @@ class Landmarks:
         labels, offsets = np.zeros((self._n_labels, V.shape[1]), dtype=np.float32), np.zeros(self._n_labels, np.float32)
         labels[self._occurring], offsets[self._occurring] = rounded(V, "int8"), p
         spread = max(spread, _LEAST_SPREAD) ** 0.5
-        return LandmarkEncoder(self._kernel, P.astype(np.float32), labels, offsets, mean.astype(np.float32), spread)
+        return LandmarkEncoder(self.kernel, P.astype(np.float32), labels, offsets, mean.astype(np.float32), spread)
 
 
 def _n_landmarks(n_points: int, n_pairs: int) -> int:
@@ -210,9 +211,11 @@ class LandmarkEncoder:
     VOTES: ClassVar[tuple[str, ...]] = ("codes: near", "codes: crowd")
     OPINIONS: ClassVar[tuple[str, ...]] = ("regression", "log regression")
 
-    def encode(self, X: sp.csr_matrix) -> Codes:
-        """(n, dim)"""
+    def encode(self, X: sp.csr_matrix, near: Codes | None = None) -> Codes:
+        """(n, dim); near: k of them, where that is known."""
         with blas_threads():
+            if near is not None:
+                return near @ self.projection
             if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
                 return self.kernel(X) @ self.projection
             out = np.empty((X.shape[0], self.projection.shape[1]), dtype=np.float32)

@@ -81,10 +81,16 @@ class Space:
 
     @classmethod
     def build(
-        cls, encoder: AnyEncoder, X: sp.csr_matrix, Y: sp.csr_matrix, voters: Array, *, exact: bool = False
+        cls,
+        encoder: AnyEncoder,
+        codes: npt.NDArray[np.float32],
+        Y: sp.csr_matrix,
+        voters: Array,
+        *,
+        exact: bool = False,
     ) -> Space:
-        """X, Y: of all points; voters, exact: see `Memory`."""
-        return cls(encoder, Memory(encoder, _seen_by(encoder, X), Y, voters, exact=exact))
+        """codes: (n, dim) of all points, as the encoder gave them; voters, exact: see `Memory`."""
+        return cls(encoder, Memory(encoder, _searched(encoder, codes), Y, voters, exact=exact))
 
     def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
         """`Memory.search` for what the encoder gave."""
@@ -92,7 +98,7 @@ class Space:
 
     def joined(self, X: sp.csr_matrix, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Space:
         """With more points X behind its own; Y: labels of all; new: which of them its points did not have."""
-        codes = np.vstack([self.memory.points, _seen_by(self.encoder, X)])
+        codes = np.vstack([self.memory.points, _searched(self.encoder, self.encoder.encode(X))])
         encoder = self.encoder.extended(codes, Y, new)
         return Space(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
 
@@ -109,6 +115,6 @@ class Space:
         return cls(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
 
 
-def _seen_by(encoder: AnyEncoder, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
+def _searched(encoder: AnyEncoder, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """(n, dim) codes as they are searched, rounded to a byte a number."""
-    return rounded(encoder.searched(encoder.encode(X)), "int8")
+    return rounded(encoder.searched(codes), "int8")
