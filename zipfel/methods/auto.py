@@ -1,6 +1,6 @@
 """auto: neighbours make the shortlist, sparse classifiers judge it, a small model joins the two.
 
-    x: feature values to the power `damping`, rows of unit length                        `ranker.damped`
+    x: feature values, less their means if they are dense, to the power `damping`; rows of unit length
     N(x): the m training points with the largest cosine with x                           `ranker.words`
     f(x): code of a document; up to 50,000 labels a kernel ridge regression's, which also has an opinion s(l) of every
           label `ranker.landmarks`; else a matcher's, in one cosine space with label sets g(y)   `ranker.matcher`
@@ -44,6 +44,7 @@ from zipfel.metrics import Propensity
 from zipfel.ranker import SparseRanker, damped, memory, tree, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import is_true
+from zipfel.ranker.centring import centre_of, centred
 from zipfel.ranker.context import Context, Judge
 from zipfel.ranker.encoder import Encoder, PairEncoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
@@ -78,6 +79,8 @@ class Auto(Method):
         self.tree_ = None
         everything, held = self._with_held_out(train, valid, run)
         with run.timed("setting"):
+            self.centre_ = centre_of(everything.X) if self.config.centring else None
+            everything = Points(centred(everything.X, self.centre_), everything.Y)
             self.damping_ = self._choose_damping(everything, held, run)
         self.cost_ = self.config.ranker.cost
         points = Points(damped(everything.X, self.damping_), everything.Y)
@@ -225,8 +228,12 @@ class Auto(Method):
 
     # -- prediction
 
+    def _seen(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        """Features as the parts see them."""
+        return damped(centred(X, self.centre_), self.damping_)
+
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        X = damped(X, self.damping_)
+        X = self._seen(X)
         size = max(1, _BLOCK * _USUAL // max(_USUAL, min(k, self.Y_.shape[1])))  # fewer where more labels are asked for
         if X.shape[0] <= size:  # slicing and joining would take a tenth of the time of a single document
             return fill_blank(self._rank(X, k), self.priors_)
@@ -243,7 +250,7 @@ class Auto(Method):
         """New points become neighbours, by words and by codes, and bring columns for labels that are new; encoder,
         blend and the classifiers of known labels stay as they are."""
         c, n_before = self.config, self.Y_.shape[0]
-        points = Points(damped(points.X, self.damping_), points.Y)
+        points = Points(self._seen(points.X), points.Y)
         self.words_ = self.words_.joined(points.X, np.diff(points.Y.indptr) > 0)
         self.Y_ = joined_labels(self.Y_, points.Y)
         self._count(self.Y_)
@@ -260,7 +267,7 @@ class Auto(Method):
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
-        c, x = self.config, damped(canonical(x), self.damping_)
+        c, x = self.config, self._seen(canonical(x))
         found, evidence = self._evidence(x)
         blend, evidence = self.blend_.in_context(found, evidence, self._context)
         near = self._voters(self.words_.search(x, c.neighbors), [space.encoder.encode(x) for space in self.spaces_])
@@ -280,6 +287,8 @@ class Auto(Method):
             "damping": self.damping_,
             "cost": self.cost_ or COSTS[0],
         }
+        if self.centre_ is not None:
+            arrays["centre"] = self.centre_
         for name, space in zip(_SPACES, self.spaces_, strict=False):
             arrays |= under(name, space.state())
         if self.config.classifiers:
@@ -290,6 +299,8 @@ class Auto(Method):
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.damping_, self.cost_ = state.fact("damping", low=0.1, high=2), state.fact("cost", low=0)
+        kept_centre = state.array("centre", shape=(n_features,)) if "centre" in state.arrays else None
+        self.centre_ = None if kept_centre is None else kept_centre.astype(np.float32)
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)

@@ -23,6 +23,7 @@ class AutoConfig(declared.Config):
     strangers: int | None = param(
         None, "random labels of a document that classifiers learn from besides; none: 10 to 50, see docs", low=0
     )
+    centring: bool = param(True, "dense features are seen from their means")
     damping: float | None = param(
         None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
     )

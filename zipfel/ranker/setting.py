@@ -29,7 +29,7 @@ _COST = 0.5
 _NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 50, 10
 _SHARE, _ADDITIONS = 0.2, 1e7
 """Of labels that costs are tried on, unless a pass over their problems would take more additions than this."""
-_RUNS, _SURE = 50, 2.0
+_RUNS, _SURE = 50, 1.0
 """Documents are compared in this many runs, as neighbours in a file are alike; standard errors (the larger of that over
 runs and that over labels) by which the second cost must win."""
 
@@ -44,7 +44,7 @@ def choose_damping(
     X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, dampings: tuple[float, ...]
 ) -> float:
     """That with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the first,
-    unless the last is better by three standard errors: then the best may also lie between the two."""
+    unless the last is better by a standard error: then the best may also lie between the two."""
     if len(dampings) == 1 or _are_alike(X):
         return dampings[0]
     size = min(max(_SAMPLE[0], X.shape[0] // 12), _SAMPLE[1])
@@ -60,7 +60,7 @@ def choose_damping(
     first, *between, last = dampings
     found = dict(zip((first, last), at_once(lambda: quality(first), lambda: quality(last)), strict=True))
     gain = found[last] - found[first]
-    if gain.mean() <= 3 * gain.std() / np.sqrt(len(gain)):
+    if gain.mean() <= gain.std() / np.sqrt(len(gain)):
         return first
     found |= dict(zip(between, at_once(*(partial(quality, damping) for damping in between)), strict=True))
     return max(found, key=lambda damping: found[damping].mean())

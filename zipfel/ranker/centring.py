@@ -1,0 +1,45 @@
+"""Dense features seen from their means.
+
+Numbers that nearly all points have, as pictures or embeddings bring them, are often all positive: every cosine is near
+one, and classifiers spend their weights on what all points share. From their means points lie on all sides. Sparse
+features stay as they are: a zero there says that something is absent, and would no longer be one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.index.dense import is_dense
+from zipfel.index.sparse import unit_csr
+
+_COMMON = 0.5
+"""Share of the points that must have a value for a feature to be centred."""
+_BLOCK = 4096
+
+Centre = npt.NDArray[np.float32]
+
+
+def centre_of(X: sp.csr_matrix) -> Centre | None:
+    """(n_features,) means of the features that most points have, 0 for the others; None where nothing is centred: X is
+    sparse, or has no such feature."""
+    if not is_dense(X):
+        return None
+    common = np.bincount(X.indices, minlength=X.shape[1]) >= _COMMON * X.shape[0]
+    if not common.any():
+        return None
+    means = np.bincount(X.indices, X.data, minlength=X.shape[1]) / X.shape[0]
+    return np.where(common, means, 0).astype(np.float32)
+
+
+def centred(X: sp.csr_matrix, centre: Centre | None) -> sp.csr_matrix:
+    """Rows less the centre, of unit length; a row without values stays without. X itself where there is no centre."""
+    if centre is None:
+        return X
+    parts = []
+    for start in range(0, max(1, X.shape[0]), _BLOCK):
+        rows = X[start : start + _BLOCK].toarray().astype(np.float32, copy=False)
+        rows[rows.any(axis=1)] -= centre
+        parts.append(sp.csr_matrix(rows))
+    return unit_csr(sp.vstack(parts, format="csr") if len(parts) > 1 else parts[0])
