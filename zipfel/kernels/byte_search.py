@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from zipfel.kernels.topk import RUN, topk_row
+from zipfel.kernels.topk import GROUP, topk_row
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,7 @@ def search_clusters(
     each query, until `enough` rows have been; which may be up to `room` of them.
     """
     scores, rows = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int64)
-    found, sorting = np.empty(room + room // RUN, dtype=np.float32), np.empty(room, dtype=np.float32)
+    found, sorting = np.empty(room + room // GROUP, dtype=np.float32), np.empty(room, dtype=np.float32)
     columns = np.empty(room, dtype=np.int64)
     for i in range(start, stop):
         n = 0

@@ -2,7 +2,7 @@
 
 Neighbour search (queries times an inverted index), votes (weights times the label matrix) and centroids (rows times
 centroids) are all this one computation. For a row of A the matching rows of B are added into a dense accumulator; its
-entries are then either all scanned, or only those that were touched, whichever is less work. A scan passes over runs of
+entries are then either all scanned, or only those that were touched, whichever is less work. A scan passes over groups of
 columns of which none can be among the k best. `plain_topk` is the twin
 that the tests hold it to.
 """
@@ -14,12 +14,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.topk import RUN, find_peaks, low_bar, sink, sort_heap, take_best
+from zipfel.kernels.topk import GROUP, find_peaks, low_bar, take_best
 from zipfel.ranking import PAD, Ranking
 from zipfel.threads import get_threads, over_blocks
 
-_SCAN = 4
-"""With more than 1/4 as many additions as columns, scanning all columns is cheaper than keeping a list."""
+_SCAN = 8
+"""With more than 1/8 as many additions as columns, scanning all columns is cheaper than keeping a list."""
 _PARTS_A_THREAD = 8
 
 
@@ -39,7 +39,7 @@ def sparse_topk(
     a, b = kernel_arrays(left), kernel_arrays(right)
 
     def work(start: int, stop: int) -> None:
-        sums, touched = np.zeros(-(-n_columns // RUN) * RUN, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
+        sums, touched = np.zeros(-(-n_columns // GROUP) * GROUP, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
         _topk_rows(*a, *b, start, stop, sums, touched, ids, scores)
 
     over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))
@@ -70,7 +70,7 @@ def kernel_arrays(
 @njit(cache=True, nogil=True)
 def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
     n_inner, n_columns, k = len(b_ptr) - 1, len(sums), ids.shape[1]
-    peaks, sorting = np.empty(n_columns // RUN, dtype=np.float32), np.empty(n_columns, dtype=np.float32)
+    peaks, sorting = np.empty(n_columns // GROUP, dtype=np.float32), np.empty(n_columns, dtype=np.float32)
     found, places = np.empty(n_columns, dtype=np.float32), np.empty(n_columns, dtype=np.int64)
     for row in range(start, stop):
         additions = 0
@@ -89,9 +89,8 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
             else:
                 for t in range(b_ptr[inner], b_ptr[inner + 1]):
                     column = b_ids[t]
-                    if sums[column] == 0.0:
-                        touched[n_touched] = column
-                        n_touched += 1
+                    touched[n_touched] = column
+                    n_touched += sums[column] == 0.0  # no branch: which columns are new cannot be guessed
                     sums[column] += value * b_values[t]
         best, best_scores = ids[row], scores[row]
         if scan:
@@ -100,9 +99,9 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
             if bar <= 0.0:
                 bar = np.float32(-np.inf)
             n_found = 0
-            for run in range(len(peaks)):
-                if peaks[run] >= bar:
-                    for column in range(run * RUN, (run + 1) * RUN):
+            for g in range(len(peaks)):
+                if peaks[g] >= bar:
+                    for column in range(g, n_columns, len(peaks)):
                         if sums[column] >= bar and sums[column] != 0.0:
                             found[n_found], places[n_found] = sums[column], column
                             n_found += 1
@@ -110,17 +109,17 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
             for column in range(n_columns):
                 sums[column] = 0.0
         else:
+            n_found = 0
             for i in range(n_touched):
-                column, score = np.int64(touched[i]), sums[touched[i]]
+                column = touched[i]
+                found[n_found], places[n_found] = sums[column], column
+                n_found += (
+                    sums[column] != 0.0
+                )  # one that cancelled out half way comes twice; the second time it is zero
                 sums[column] = 0.0
-                if score != 0.0:  # a column that cancelled out half way was touched twice; the second time it is zero
-                    _offer(best, best_scores, column, score)
-            sort_heap(best_scores, best)
-
-
-@njit(cache=True, nogil=True)
-def _offer(best, best_scores, column, score):  # type: ignore[no-untyped-def]
-    """Takes the column in where there is room or a worse one."""
-    if score > best_scores[0] or (score == best_scores[0] and column < best[0]):
-        best[0], best_scores[0] = column, score
-        sink(best_scores, best, 0, len(best))
+            bar, n_good = low_bar(found[:n_found], k), 0
+            for i in range(n_found):
+                good = found[i] >= bar
+                found[n_good], places[n_good] = found[i], places[i]
+                n_good += good
+            take_best(found, places, n_good, best_scores, best, sorting)

@@ -11,8 +11,9 @@ from numba import njit
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
-RUN = 32
-"""Columns that are looked at together: what k of the runs' peaks reach is a bar that the k best columns reach."""
+GROUP = 32
+"""Columns that are looked at together: what k of the groups' peaks reach is a bar that the k best columns reach. With n
+groups, the g-th has columns g, g + n, g + 2n and so on: so peaks are found many groups at a time."""
 _HALVINGS = 12
 """Of the range in which that bar is looked for, at most."""
 _SHORT = 8
@@ -72,13 +73,14 @@ def sort_topk(best: Array, ids: Array, start: int, stop: int) -> None:
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # so that it looks at eight at a time; -inf may come
 def find_peaks(scores: Array, peaks: Array) -> None:
-    """The largest of each whole run of columns."""
-    for run in range(len(peaks)):
-        peak = scores[run * RUN]
-        for i in range(1, RUN):
-            score = scores[run * RUN + i]
-            peak = score if score > peak else peak
-        peaks[run] = peak
+    """(n,) the largest of each group; scores: (GROUP * n,) or more."""
+    n = len(peaks)
+    for g in range(n):
+        peaks[g] = scores[g]
+    for r in range(1, GROUP):
+        row = scores[r * n : (r + 1) * n]
+        for g in range(n):
+            peaks[g] = row[g] if row[g] > peaks[g] else peaks[g]
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
@@ -139,11 +141,11 @@ def kth_largest(values, k):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _sort(scores: Array, ids: Array, n: int, spare: Array, spare_ids: Array) -> None:
-    """The first n, largest score first, equal ones in the order that they had: short runs by insertion, then merged."""
+    """The first n, largest score first, of equal ones the lowest id: short runs by insertion, then merged."""
     for start in range(0, n, _SHORT):
         for i in range(start + 1, min(start + _SHORT, n)):
             score, place, j = scores[i], ids[i], i - 1
-            while j >= start and scores[j] < score:
+            while j >= start and (scores[j] < score or (scores[j] == score and ids[j] > place)):
                 scores[j + 1], ids[j + 1] = scores[j], ids[j]
                 j -= 1
             scores[j + 1], ids[j + 1] = score, place
@@ -153,7 +155,9 @@ def _sort(scores: Array, ids: Array, n: int, spare: Array, spare_ids: Array) -> 
             middle, stop = min(start + width, n), min(start + 2 * width, n)
             i, j = start, middle
             for t in range(start, stop):
-                if j >= stop or (i < middle and scores[i] >= scores[j]):
+                if j >= stop or (
+                    i < middle and (scores[i] > scores[j] or (scores[i] == scores[j] and ids[i] < ids[j]))
+                ):
                     spare[t], spare_ids[t] = scores[i], ids[i]
                     i += 1
                 else:
@@ -166,25 +170,30 @@ def _sort(scores: Array, ids: Array, n: int, spare: Array, spare_ids: Array) -> 
 
 @njit(cache=True, nogil=True)
 def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sorting: Array) -> None:
-    """Of n scores, whose places rise, the best into best, ids (k,), best first; what is behind them there stays.
-    sorting: scratch of length n. A heap would take three times as long."""
-    if len(best) == 0:
+    """Of n scores the best into best, ids (k,), best first, of equal ones the lowest place; what is behind them there
+    stays. sorting: scratch of length n. A heap would take three times as long."""
+    k = len(best)
+    if k == 0:
         return
-    if n > len(best):
+    if n > k:
         for i in range(n):
             sorting[i] = found[i]
-        bar = kth_largest(sorting[:n], len(best))
-        room = len(best)  # for those that are just as good as the bar
+        bar = kth_largest(sorting[:n], k)
+        better = 0
         for i in range(n):
             if found[i] > bar:
-                room -= 1
-        kept = 0
-        for i in range(n):
-            if (found[i] > bar or (found[i] == bar and room > 0)) and kept < len(best):
-                room -= found[i] == bar
-                found[kept], places[kept] = found[i], places[i]
-                kept += 1
-        n = kept
+                found[i], found[better] = found[better], found[i]
+                places[i], places[better] = places[better], places[i]
+                better += 1
+        equal = better
+        for i in range(better, n):
+            if found[i] == bar:
+                found[equal], places[equal] = bar, -places[i]
+                equal += 1
+        kth_largest(places[better:equal], k - better)  # now the lowest places are in front
+        for i in range(better, k):
+            places[i] = -places[i]
+        n = k
     _sort(found, places, n, best, ids)
     for i in range(n):
         best[i], ids[i] = found[i], places[i]
@@ -192,27 +201,34 @@ def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sort
 
 @njit(cache=True, nogil=True)
 def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, sorting: Array) -> None:
-    """The best columns of a row (c,) into best, ids (k,), best first, which are -inf, -1 before. A run of columns of
-    which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,) and one more a run."""
-    n_runs, k, n = len(row) // RUN, len(best), 0
-    peaks = found[len(found) - n_runs :]
+    """The best columns of a row (c,) into best, ids (k,), best first, which are -inf, -1 before. A group of columns of
+    which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,) and one more a group."""
+    n_groups, n = len(row) // GROUP, 0
+    peaks = found[len(found) - n_groups :]
     find_peaks(row, peaks)
-    bar = low_bar(peaks, k)
-    for run in range(n_runs + 1):  # the last is what is left over
-        if run < n_runs and peaks[run] < bar:
-            continue
-        for j in range(run * RUN, (run + 1) * RUN if run < n_runs else len(row)):
-            if row[j] >= bar and row[j] > -np.inf:
-                found[n], places[n] = row[j], j
-                n += 1
+    bar = low_bar(peaks, len(best))
+    for g in range(n_groups):
+        if peaks[g] >= bar:
+            n = _take_above(row, g, GROUP * n_groups, n_groups, bar, found, places, n)
+    n = _take_above(row, GROUP * n_groups, len(row), 1, bar, found, places, n)  # what is left over
     take_best(found, places, n, best, ids, sorting)
+
+
+@njit(cache=True, nogil=True)
+def _take_above(row: Array, start: int, stop: int, step: int, bar: float, found: Array, places: Array, n: int) -> int:
+    """Those of the columns start, start + step, ... that reach the bar behind the n that are there; how many are now."""
+    for j in range(start, stop, step):
+        if row[j] >= bar and row[j] > -np.inf:
+            found[n], places[n] = row[j], j
+            n += 1
+    return n
 
 
 @njit(cache=True, nogil=True)
 def _topk_rows(scores: Array, best: Array, ids: Array, start: int, stop: int) -> None:
     """Rows start..stop of `topk`."""
     width = scores.shape[1]
-    found, sorting = np.empty(width + width // RUN, dtype=np.float32), np.empty(width, dtype=np.float32)
+    found, sorting = np.empty(width + width // GROUP, dtype=np.float32), np.empty(width, dtype=np.float32)
     places = np.empty(width, dtype=np.int64)
     for i in range(start, stop):
         topk_row(scores[i], best[i], ids[i], found, places, sorting)

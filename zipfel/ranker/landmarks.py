@@ -38,9 +38,10 @@ FAINT = 1e-3
 """Votes, and what the regression gives a label, count as none below this: log(v + 0.001)."""
 _BLOCK = 2048
 """Points that are summed at a time."""
-_LEAST, _MOST, _SHARE, _PRODUCTS = 1000, 2000, 0.009, 1.2e11
-"""Landmarks: one in 110 pairs of a point and a label, within these limits; above the least only as far as the sums over
-all points take these products at most."""
+_LEAST, _MOST, _SHARE = (500, 1000), 2000, 0.009
+_FEW_PRODUCTS, _PRODUCTS = 1.2e10, 1.2e11
+"""Landmarks: one in 110 pairs of a point and a label, within limits. There are 1,000 at least as long as the sums over all
+points take few products, or else as many as do, but 500; there are more only as far as they do not take too many."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 2048, 30
@@ -54,7 +55,7 @@ class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(
         None,
-        "m; none: one in 110 labels of all points, 1,000 to 2,000; fewer where points are many",
+        "m; none: one in 110 labels of all points, 1,000 (where points are many, 500) to 2,000",
         symbol="m",
         low=1,
         high=20_000,
@@ -147,8 +148,9 @@ class Landmarks:
 
 def _n_landmarks(n_points: int, n_pairs: int) -> int:
     """For so many points with so many labels in all."""
-    affordable = math.sqrt(_PRODUCTS / max(1, n_points))
-    return round(max(_LEAST, min(_MOST, _SHARE * n_pairs, affordable)))
+    cheap, affordable = (math.sqrt(products / max(1, n_points)) for products in (_FEW_PRODUCTS, _PRODUCTS))
+    least = min(max(_LEAST[0], cheap), _LEAST[1])
+    return round(max(least, min(_MOST, _SHARE * n_pairs, affordable)))
 
 
 def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:

@@ -44,7 +44,7 @@ def choose_damping(
     X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, dampings: tuple[float, ...]
 ) -> float:
     """That with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the first,
-    unless the last is better by a standard error: then the best may also lie between the two."""
+    unless the last is better by a standard error; then the last, unless one between the two is."""
     if len(dampings) == 1 or _are_alike(X):
         return dampings[0]
     size = min(max(_SAMPLE[0], X.shape[0] // 12), _SAMPLE[1])
@@ -59,11 +59,17 @@ def choose_damping(
 
     first, *between, last = dampings
     found = dict(zip((first, last), at_once(lambda: quality(first), lambda: quality(last)), strict=True))
-    gain = found[last] - found[first]
-    if gain.mean() <= gain.std() / np.sqrt(len(gain)):
+    if not _is_better(found[last], found[first]):
         return first
     found |= dict(zip(between, at_once(*(partial(quality, damping) for damping in between)), strict=True))
-    return max(found, key=lambda damping: found[damping].mean())
+    best = max(found, key=lambda damping: found[damping].mean())
+    return best if _is_better(found[best], found[last]) else last
+
+
+def _is_better(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
+    """By a standard error, where both were asked the same."""
+    gain = one - other
+    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
 
 
 def _are_alike(X: sp.csr_matrix) -> bool:
