@@ -60,3 +60,15 @@ def test_empty_sides(shape: tuple[int, int, int]) -> None:
     ids, scores = sparse_topk(sp.csr_matrix((n, inner)), sp.csr_matrix((inner, columns)), 2)
     assert ids.shape == scores.shape == (n, 2)
     assert (ids == -1).all()
+
+
+@pytest.mark.parametrize("density", [0.01, 0.3])
+def test_a_row_is_not_its_own_neighbour(density: float) -> None:
+    rng = np.random.default_rng(5)
+    rows = random_csr(rng, 70, 40, density, True)
+    ids, scores = sparse_topk(rows, rows.T.tocsr(), 5, others=True)
+    product = (rows @ rows.T).toarray()
+    np.fill_diagonal(product, 0)
+    plain = plain_topk(sp.csr_matrix(product), sp.identity(70, np.float32, "csr"), 5)
+    np.testing.assert_array_equal(ids, plain[0])
+    np.testing.assert_array_equal(scores, plain[1])

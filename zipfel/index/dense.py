@@ -36,6 +36,13 @@ class DenseRows:
         ids, cosines = zip(*found, strict=True)
         return np.concatenate(ids), np.concatenate(cosines)
 
+    def search_own(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """The same, where the queries are what the rows were made of, in their order: none is its own neighbour."""
+        ids, cosines = self.search(queries, k + 1)
+        own = ids == np.arange(len(ids))[:, None]
+        own[~own.any(axis=1), -1] = True  # where it was not found, the farthest goes
+        return ids[~own].reshape(len(ids), -1), cosines[~own].reshape(len(ids), -1)
+
     def cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
         """(n, len(rows))"""
         with blas_threads():

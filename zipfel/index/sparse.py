@@ -31,6 +31,10 @@ class SparseIndex:
         """(n, k) ids, best first, -1 where there are fewer; (n, k) cosines, -inf there. Ties: the lowest id."""
         return sparse_topk(unit_csr(queries), self._lists, k)
 
+    def search_own(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """The same, where the queries are what the rows were made of, in their order: none is its own neighbour."""
+        return sparse_topk(unit_csr(queries), self._lists, k, others=True)
+
     def cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
         """(n, len(self)): dense, for few rows."""
         return self._product(unit_csr(queries))

@@ -2,9 +2,8 @@
 
 Neighbour search (queries times an inverted index), votes (weights times the label matrix) and centroids (rows times
 centroids) are all this one computation. For a row of A the matching rows of B are added into a dense accumulator; its
-entries are then either all scanned, or only those that were touched, whichever is less work. A scan passes over groups of
-columns of which none can be among the k best. `plain_topk` is the twin
-that the tests hold it to.
+entries are then either all scanned, or only those that were touched, whichever is less work. A scan passes over
+groups of columns of which none can be among the k best. `plain_topk` is the twin that the tests hold it to.
 """
 
 from __future__ import annotations
@@ -24,9 +23,11 @@ _PARTS_A_THREAD = 8
 
 
 def sparse_topk(
-    left: sp.csr_matrix, right: sp.csr_matrix, k: int
+    left: sp.csr_matrix, right: sp.csr_matrix, k: int, *, others: bool = False
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """(ids, scores), both (n, k): the largest non-zero entries of each row of left @ right, best first.
+
+    others: not that on the diagonal, where columns stand for the rows themselves.
 
     Equal scores go to the lowest id; a row with fewer than k non-zero entries is padded with -1 and -inf. Columns of
     `left` that have no row in `right` count nothing, so their widths need not agree.
@@ -40,7 +41,7 @@ def sparse_topk(
 
     def work(start: int, stop: int) -> None:
         sums, touched = np.zeros(-(-n_columns // GROUP) * GROUP, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
-        _topk_rows(*a, *b, start, stop, sums, touched, ids, scores)
+        _topk_rows(*a, *b, start, stop, others, sums, touched, ids, scores)
 
     over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))
     return ids, scores
@@ -68,7 +69,7 @@ def kernel_arrays(
 
 
 @njit(cache=True, nogil=True)
-def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
+def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, others, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
     n_inner, n_columns, k = len(b_ptr) - 1, len(sums), ids.shape[1]
     peaks, sorting = np.empty(n_columns // GROUP, dtype=np.float32), np.empty(n_columns, dtype=np.float32)
     found, places = np.empty(n_columns, dtype=np.float32), np.empty(n_columns, dtype=np.int64)
@@ -92,6 +93,8 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
                     touched[n_touched] = column
                     n_touched += sums[column] == 0.0  # no branch: which columns are new cannot be guessed
                     sums[column] += value * b_values[t]
+        if others and row < n_columns:
+            sums[row] = 0.0
         best, best_scores = ids[row], scores[row]
         if scan:
             find_peaks(sums, peaks)
@@ -113,9 +116,7 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, sums
             for i in range(n_touched):
                 column = touched[i]
                 found[n_found], places[n_found] = sums[column], column
-                n_found += (
-                    sums[column] != 0.0
-                )  # one that cancelled out half way comes twice; the second time it is zero
+                n_found += sums[column] != 0.0  # one that cancelled out half way comes twice, then as zero
                 sums[column] = 0.0
             bar, n_good = low_bar(found[:n_found], k), 0
             for i in range(n_found):

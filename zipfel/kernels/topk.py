@@ -202,7 +202,7 @@ def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sort
 @njit(cache=True, nogil=True)
 def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, sorting: Array) -> None:
     """The best columns of a row (c,) into best, ids (k,), best first, which are -inf, -1 before. A group of columns of
-    which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,) and one more a group."""
+    which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,), one more a group."""
     n_groups, n = len(row) // GROUP, 0
     peaks = found[len(found) - n_groups :]
     find_peaks(row, peaks)
@@ -216,7 +216,7 @@ def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, s
 
 @njit(cache=True, nogil=True)
 def _take_above(row: Array, start: int, stop: int, step: int, bar: float, found: Array, places: Array, n: int) -> int:
-    """Those of the columns start, start + step, ... that reach the bar behind the n that are there; how many are now."""
+    """Those of the columns start, start + step, ... that reach the bar, behind the n that are there; how many then."""
     for j in range(start, stop, step):
         if row[j] >= bar and row[j] > -np.inf:
             found[n], places[n] = row[j], j

@@ -40,8 +40,8 @@ _BLOCK = 2048
 """Points that are summed at a time."""
 _LEAST, _MOST, _SHARE = (500, 1000), 2000, 0.009
 _FEW_PRODUCTS, _PRODUCTS = 1.2e10, 1.2e11
-"""Landmarks: one in 110 pairs of a point and a label, within limits. There are 1,000 at least as long as the sums over all
-points take few products, or else as many as do, but 500; there are more only as far as they do not take too many."""
+"""Landmarks: one in 110 pairs of a point and a label, within limits. There are 1,000 at least as long as the sums over
+all points take few products, or else as many as do, but 500; more only as far as they do not take too many."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 2048, 30

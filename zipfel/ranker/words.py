@@ -65,9 +65,7 @@ class WordMemory:
 
     def search(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """(n, m) rows of train, nearest first, -1 pads, and (n, m) cosines, 0 there."""
-        ids, cosines = self._index.search(X, m)
-        near = cosines > 0
-        return np.where(near, ids, -1), np.where(near, cosines, np.float32(0))
+        return _padded(*self._index.search(X, m))
 
     def cosines(self, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
         """(n, len(self)): with every row, for memories so small that it is worth it."""
@@ -75,12 +73,8 @@ class WordMemory:
 
     def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """The same for the rows of train themselves (n, n_features): none is its own neighbour."""
-        ids, cosines = self._index.search(X, m + 1)
-        own = ids == np.arange(len(ids))[:, None]
-        own[~own.any(axis=1), -1] = True  # where it was not found, the farthest goes
-        ids, cosines = (a[~own].reshape(len(ids), -1) for a in (ids, cosines))
-        near = cosines > 0
-        return np.where(near, ids, -1).astype(np.int32), np.where(near, cosines, np.float32(0))
+        ids, cosines = _padded(*self._index.search_own(X, m))
+        return ids.astype(np.int32), cosines
 
     def state(self) -> dict[str, Array]:
         narrow = np.uint16 if self.rows.shape[1] <= np.iinfo(np.uint16).max else np.int32
@@ -112,6 +106,15 @@ class WordMemory:
             raise ModelFileError("the memory in the model is damaged: its arrays do not fit each other")
         parts = (values.astype(np.float32), features.astype(np.int32), indptr)
         return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
+
+
+def _padded(
+    ids: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """-1 and 0 for rows that are no neighbours, in place: their cosine is not above zero."""
+    none = ~(cosines > 0)
+    ids[none], cosines[none] = -1, 0
+    return ids, cosines
 
 
 def _allowed(n_points: int, n_words: int) -> float:
