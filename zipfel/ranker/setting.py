@@ -44,7 +44,7 @@ def choose_damping(
     X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, dampings: tuple[float, ...]
 ) -> float:
     """That with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the first,
-    unless the last is better by a standard error; then the last, unless one between the two is."""
+    unless the last is better by a standard error; then the next that the last is not better than."""
     if len(dampings) == 1 or _are_alike(X):
         return dampings[0]
     size = min(max(_SAMPLE[0], X.shape[0] // 12), _SAMPLE[1])
@@ -58,12 +58,13 @@ def choose_damping(
         return _precision(X, Y, known, asked, np.random.default_rng(seed), ranker, damping)
 
     first, *between, last = dampings
-    found = dict(zip((first, last), at_once(lambda: quality(first), lambda: quality(last)), strict=True))
-    if not _is_better(found[last], found[first]):
+    of_first, of_last = at_once(lambda: quality(first), lambda: quality(last))
+    if not _is_better(of_last, of_first):
         return first
-    found |= dict(zip(between, at_once(*(partial(quality, damping) for damping in between)), strict=True))
-    best = max(found, key=lambda damping: found[damping].mean())
-    return best if _is_better(found[best], found[last]) else last
+    for damping in between:
+        if not _is_better(of_last, quality(damping)):
+            return damping
+    return last
 
 
 def _is_better(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
