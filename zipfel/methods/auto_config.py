@@ -37,11 +37,11 @@ class AutoConfig(declared.Config):
     )
     classifiers: bool = param(True, "sparse classifiers score the shortlist")
     tree: bool = param(
-        True, "a label tree's classifiers have a say; where codes are a regression's, and features more than labels"
+        True, "a label tree's classifiers have a say; where codes are a regression's, and features many, see docs"
     )
     pairs: bool = param(
         True,
-        "documents and label sets in one space have a say; where codes are a regression's, features not above labels",
+        "documents and label sets in one space have a say; where codes are a regression's, and features few, see docs",
     )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")

@@ -36,6 +36,8 @@ _CANDIDATES = 50
 """Labels of a held-out point that costs are compared on."""
 _KEPT = 50_000_000
 """Numbers that say what the regression's kernel is of all points and landmarks, up to which they are kept (200 MB)."""
+_MANY = 2000
+"""Features above which a label tree is grown, however many labels there are."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _BLOCK = 2048
@@ -68,12 +70,12 @@ class Fitting:
         return _n_occurring(self.points.Y) <= regression.most_labels
 
     def has_many_features(self) -> bool:
-        """More than labels. With fewer, a label tree says little that the labels' classifiers do not."""
-        return _n_occurring(self.points.X) > _n_occurring(self.points.Y)
+        """More than labels, or than 2,000. With fewer, a label tree says little that the labels' classifiers do not."""
+        return _n_occurring(self.points.X) > min(_n_occurring(self.points.Y), _MANY)
 
     def has_room_for_pairs(self) -> bool:
-        """Vectors of all features and labels that the file declares are not too many; with more features than labels a
-        label tree says more."""
+        """Vectors of all features and labels that the file declares are not too many; with many features a label tree
+        says more."""
         return not self.has_many_features() and self.points.n_features + self.points.n_labels <= _PAIRED
 
     def train_regression(self, config: RegressionConfig, seen: Array) -> AnyEncoder:
