@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from tests.contract import QUICK, known, round_trip
 from zipfel.errors import ModelFileError
-from zipfel.methods import Points, make_method
+from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
@@ -191,3 +191,18 @@ def test_torch_is_not_loaded() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("rest", [5, -1e9])
+def test_a_short_time_budget_leaves_codes_out(rest: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "_REST", rest)
+    points, method, again = known(), make_method("auto", {}), make_method("auto", {})
+    method.fit(points.train, points.valid, Run(seed=1, threads=1, time_budget=1e-3))
+    assert isinstance(method, Auto)
+    assert bool(method.spaces_) == (rest < 0)
+    assert method.tree_ is None or rest < 0
+    again.restore(method.state(), points.train.n_features, points.train.n_labels)
+    before, after = (one.predict(points.train.X, 3) for one in (method, again))
+    np.testing.assert_array_equal(before.labels, after.labels)  # whether or not parts have seen all points
+    method.fit(points.train, points.valid, Run(seed=1, threads=1, time_budget=1e6))
+    assert method.spaces_ != []

@@ -61,6 +61,9 @@ _SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
 """Under these names they are kept; the first has an encoder of this kind, or a regression's."""
 _FEW = 20
 """Points below which none is held out."""
+_REST = 5
+"""How many times as long as settings and neighbours the rest takes at least; where a time budget leaves less, there are
+no codes, and so no tree and no pairs, as with `--preset quick`."""
 
 
 class Auto(Method):
@@ -71,12 +74,13 @@ class Auto(Method):
     Config = AutoConfig
     config: AutoConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    spaces_: list[memory.Space]
     tree_: tree.TreeRanker | None = None
 
     # -- training
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        self.tree_ = None
+        self.tree_, begun = None, time.monotonic()
         everything, held = self._with_held_out(train, valid, run)
         with run.timed("setting"):
             self.centre_ = centre_of(everything.X) if self.config.centring else None
@@ -90,6 +94,7 @@ class Auto(Method):
         seen = np.ones(points.n_points, dtype=bool)
         seen[held] = points.n_points < _FEW
         start = time.monotonic()
+        self._has_time = run.time_left() > _REST * (start - begun)
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45))
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
@@ -98,6 +103,9 @@ class Auto(Method):
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
             self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
+        elif not seen.all():  # all points count and vote nevertheless, as in a loaded model
+            self._count(points.Y)
+            self.spaces_ = [space.open_to_all(points.Y) for space in self.spaces_]
 
     def _with_held_out(self, train: Points, valid: Points | None, run: Run) -> tuple[Points, Array]:
         """All points, and which rows of them the blend is learnt on."""
@@ -122,7 +130,7 @@ class Auto(Method):
         voters = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
         self.Y_ = points.Y
-        self.spaces_: list[memory.Space] = []
+        self.spaces_ = []
         few = fitting.has_few_labels(c.regression)
 
         def encoded(found: AnyEncoder) -> None:
@@ -147,15 +155,16 @@ class Auto(Method):
                 self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
                 fitting.train_classifiers(self.ranker_, problems, seen)
 
+        codes = c.codes and self._has_time
         works = [
-            *[encoder] * c.codes,
-            *[pairing] * (c.pairs and c.codes and few and fitting.has_room_for_pairs()),
+            *[encoder] * codes,
+            *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
             *[classifiers] * c.classifiers,
         ]
         if few and works[:1] == [encoder]:  # it has work for all cores
             works.pop(0)()
         at_once(*works)
-        if c.tree and c.codes and few and fitting.has_many_features():
+        if c.tree and codes and few and fitting.has_many_features():
             with run.timed("tree"):
                 self.tree_ = fitting.train_tree(c.branching, c.ranker, self.spaces_[0].memory.points, seen)
 
@@ -308,7 +317,7 @@ class Auto(Method):
         self.spaces_ = []
         for name, kept in ((name, state.part(name)) for name in _SPACES if self.config.codes):
             kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
-            if kept or name == "codes":
+            if kept:  # there are none where a time budget left no room for them
                 self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
         self.tree_ = None
         if self.config.codes and self.config.tree and (kept := state.part("tree")):
