@@ -52,10 +52,10 @@ def packages(index: str, kind: str) -> Iterator[Document]:
             yield Document(source, text, [re.sub(r" <.*", "", fields.get("Maintainer", ""))])
         elif kind == "suggests":
             yield Document(source, text, _names(fields.get("Suggests", "")))
-        elif "\nTag:" in entry:
+        elif tags := re.search(r"^Tag:(.*(?:\n .*)*)", entry, re.M):
             needed = _names(fields.get("Depends", "")) + _names(fields.get("Recommends", ""))
             words = " ".join(re.sub(r"[-.]", "_", name).replace("+", "p") for name in needed)
-            yield Document(source, words, re.findall(r"[a-z-]+::[\w:+.-]+", entry))
+            yield Document(source, words, re.findall(r"[a-z-]+::[\w:+.-]+", tags[1]))
 
 
 def _names(field: str) -> list[str]:
@@ -82,16 +82,15 @@ def manuals(folder: Path) -> Iterator[Document]:
 
 def kept(documents: Iterable[Document]) -> list[Document]:
     """In the order of their keys' hashes; no labels of one document only, no twins."""
-    found = sorted(documents, key=lambda document: _hash(document.key))
-    counts = Counter(label for document in found for label in set(document.labels))
-    rows, seen = [], set()
-    for document in found:
-        labels, shape = (
-            sorted({label for label in document.labels if counts[label] > 1}),
-            re.sub(r"\d+", "", document.text),
-        )
-        if labels and shape.strip() and shape not in seen:
-            seen.add(shape)
+    found: dict[str, Document] = {}
+    for document in sorted(documents, key=lambda document: _hash(document.key)):
+        found.setdefault(re.sub(r"\d+", "", document.text).strip(), document)
+    found.pop("", None)
+    counts = Counter(label for document in found.values() for label in set(document.labels))
+    rows = []
+    for document in found.values():
+        labels = sorted({label for label in document.labels if label and counts[label] > 1})
+        if labels:
             rows.append(document._replace(labels=labels))
     return rows
 

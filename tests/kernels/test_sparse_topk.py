@@ -72,3 +72,9 @@ def test_a_row_is_not_its_own_neighbour(density: float) -> None:
     plain = plain_topk(sp.csr_matrix(product), sp.identity(70, np.float32, "csr"), 5)
     np.testing.assert_array_equal(ids, plain[0])
     np.testing.assert_array_equal(scores, plain[1])
+
+
+def test_one_column_may_be_added_to_more_than_once() -> None:
+    ids, scores = sparse_topk(sp.csr_matrix(np.ones((1, 3), np.float32)), sp.csr_matrix(np.ones((3, 1), np.float32)), 2)
+    np.testing.assert_array_equal(ids, [[0, -1]])
+    np.testing.assert_array_equal(scores, [[3, -np.inf]])

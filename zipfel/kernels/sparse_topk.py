@@ -40,7 +40,8 @@ def sparse_topk(
     a, b = kernel_arrays(left), kernel_arrays(right)
 
     def work(start: int, stop: int) -> None:
-        sums, touched = np.zeros(-(-n_columns // GROUP) * GROUP, dtype=np.float32), np.empty(n_columns, dtype=np.int32)
+        sums = np.zeros(-(-n_columns // GROUP) * GROUP, dtype=np.float32)
+        touched = np.empty(len(sums), dtype=np.int32)  # no list has as many additions
         _topk_rows(*a, *b, start, stop, others, sums, touched, ids, scores)
 
     over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))

@@ -32,6 +32,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
+from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_parts import Fitting, Found, join_votes, largest_bonus, n_shortlisted, n_strangers
@@ -308,8 +309,9 @@ class Auto(Method):
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.damping_, self.cost_ = state.fact("damping", low=0.1, high=2), state.fact("cost", low=0)
-        kept_centre = state.array("centre", shape=(n_features,)) if "centre" in state.arrays else None
-        self.centre_ = None if kept_centre is None else kept_centre.astype(np.float32)
+        self.centre_ = state.array("centre", shape=(n_features,)) if "centre" in state.arrays else None
+        if self.centre_ is not None and self.centre_.dtype != np.float32:
+            raise ModelFileError(f"the array 'centre' in the model is of {self.centre_.dtype}, not of float32")
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)

@@ -14,7 +14,7 @@ from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.encoder import MatcherConfig
-from zipfel.ranker.landmarks import LandmarkEncoder, Landmarks, RegressionConfig
+from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.pairing import Pairing, PairingConfig
 from zipfel.ranker.setting import Asked, choose_cost
@@ -81,16 +81,26 @@ class Fitting:
     def train_regression(self, config: RegressionConfig, seen: Array) -> AnyEncoder:
         """On the points that it has not summed yet."""
         rows = np.flatnonzero(seen & ~self._encoded)
-        points = self.points.take(rows)
         if not isinstance(self._encoding, Landmarks):
-            occurring = np.unique(self.points.Y.indices)
+            points, occurring = self.points.take(rows), np.unique(self.points.Y.indices)
             self._encoding = Landmarks(config, points.X, points.Y, self.run, occurring)
-            kernel = self._encoding.kernel
-            if self.points.n_points * len(kernel.rows) <= _KEPT:
-                self._kernels = kernel(self.points.X)
-        self._encoding.add(points.X, points.Y, None if self._kernels is None else self._kernels[rows])
+            self._kernels = self._kernels_of_all(self._encoding.kernel)
+        for a in range(0, len(rows), _BLOCK):
+            part = rows[a : a + _BLOCK]
+            near = None if self._kernels is None else self._kernels[part]
+            self._encoding.add(self.points.X[part], self.points.Y[part], near)
         self._encoded |= seen
         return self._encoding.encoder()
+
+    def _kernels_of_all(self, kernel: Kernel) -> npt.NDArray[np.float32] | None:
+        """(n, landmarks), unless that is too much to keep."""
+        n = self.points.n_points
+        if n * len(kernel.rows) > _KEPT:
+            return None
+        found = np.empty((n, len(kernel.rows)), dtype=np.float32)
+        for a in range(0, n, _BLOCK):
+            found[a : a + _BLOCK] = kernel(self.points.X[a : a + _BLOCK])
+        return found
 
     def codes(self, encoder: AnyEncoder) -> npt.NDArray[np.float32]:
         """(n, dim) of all points."""
