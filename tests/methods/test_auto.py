@@ -15,7 +15,7 @@ from tests.contract import QUICK, known, round_trip
 from zipfel.errors import ModelFileError
 from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
-from zipfel.methods.auto_parts import Fitting, join_votes
+from zipfel.methods.auto_parts import TAILS, Fitting, join_votes, largest_bonus
 from zipfel.metrics import evaluate
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
@@ -206,3 +206,10 @@ def test_a_short_time_budget_leaves_codes_out(rest: float, monkeypatch: pytest.M
     np.testing.assert_array_equal(before.labels, after.labels)  # whether or not parts have seen all points
     method.fit(points.train, points.valid, Run(seed=1, threads=1, time_budget=1e6))
     assert method.spaces_ != []
+
+
+@pytest.mark.parametrize(("n", "bonus"), [(10, 0.0), (200, 0.1), (300, 0.2), (600, 0.4), (5000, 0.4)])
+def test_few_points_prove_no_large_bonus(n: int, bonus: float) -> None:
+    labels, scores = np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.float32)  # a bonus costs nothing here
+    truth = sp.csr_matrix(np.ones((n, 1), dtype=np.float32))
+    assert largest_bonus(labels, scores, np.ones(1), truth) == bonus <= max(TAILS)

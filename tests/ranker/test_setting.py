@@ -95,3 +95,17 @@ def test_rows_of_one_value_need_no_trial(monkeypatch: pytest.MonkeyPatch) -> Non
     X.data[0] *= 2
     with pytest.raises(AssertionError, match="power"):
         choose_damping(X, Y, np.random.default_rng(1), RankerConfig(), DAMPINGS)
+
+
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [((0, 0.2, 0.0), 0.6), ((0, 0.0, 0.2), 1.0), ((0, 0.2, 0.2), 0.8), ((0, 0.3, 0.2), 0.8), ((0, -0.1, -0.2), 0.6)],
+)
+def test_damping_leaves_the_first_for_the_last_only_on_proof(
+    gains: tuple[float, ...], chosen: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = np.random.default_rng(0).random(100)
+    found = {damping: noise + gain for damping, gain in zip(DAMPINGS, gains, strict=True)}
+    monkeypatch.setattr(setting, "_precision", lambda *given: found[given[-1]])
+    X = sp.csr_matrix(np.random.default_rng(1).random((60, 5)), dtype=np.float32)
+    assert choose_damping(X, X, np.random.default_rng(2), RankerConfig(), DAMPINGS) == chosen

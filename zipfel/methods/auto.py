@@ -1,6 +1,6 @@
 """auto: neighbours make the shortlist, sparse classifiers judge it, a small model joins the two.
 
-    x: feature values, less their means if they are dense, to the power `damping`; rows of unit length
+    x: feature values, less their means if they are dense `ranker.centring`, to the power `damping` `ranker.damped`
     N(x): the m training points with the largest cosine with x                           `ranker.words`
     f(x): code of a document; up to 50,000 labels a kernel ridge regression's, which also has an opinion s(l) of every
           label `ranker.landmarks`; else a matcher's, in one cosine space with label sets g(y)   `ranker.matcher`
@@ -95,8 +95,8 @@ class Auto(Method):
         seen = np.ones(points.n_points, dtype=bool)
         seen[held] = points.n_points < _FEW
         start = time.monotonic()
-        self._has_time = run.time_left() > _REST * (start - begun)
-        fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45))
+        has_time = run.time_left() > _REST * (start - begun)
+        fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45), has_time=has_time)
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             context = Context.of(points.Y[seen]) if self.config.context else None
@@ -156,7 +156,7 @@ class Auto(Method):
                 self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
                 fitting.train_classifiers(self.ranker_, problems, seen)
 
-        codes = c.codes and self._has_time
+        codes = c.codes and fitting.has_time
         works = [
             *[encoder] * codes,
             *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),

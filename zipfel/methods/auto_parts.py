@@ -43,15 +43,15 @@ _MANY = 2000
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _BLOCK = 2048
-"""Rows that votes are cast for at a time."""
+"""Rows that votes are cast for, or compared with landmarks, at a time."""
 
 
 class Fitting:
-    """points: all of them; near: their neighbours by words, themselves left out. Parts are trained on the points that
-    are `seen`, a mask (n,): first without the held-out ones, then on all."""
+    """points: all of them; near: their neighbours by words, themselves left out; has_time: for codes and what hangs on
+    them. Parts are trained on the points that are `seen`, a mask (n,): first without the held-out ones, then on all."""
 
-    def __init__(self, points: Points, near: Found, run: Run) -> None:
-        self.points, self.near, self.run = points, near, run
+    def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
+        self.points, self.near, self.run, self.has_time = points, near, run, has_time
         self._encoding: Matcher | Landmarks | None = None
         self._kernels: npt.NDArray[np.float32] | None = None
         self._pairing: Pairing | None = None

@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 _SHRINK = 0.3
 """Documents are left out whose gradient is above this share of the largest one that still pulls."""
 _CLEAR = 0.2
-"""So they are if it is above this."""
+"""And those whose gradient is above this, whatever the others': their margin is clear."""
 _LITTLE = 0.02
 """A pass is the last that gains less than this, times tolerance / C, of what all passes have gained. Head labels have
 always one document that violates the optimum, and dozens of passes for it change nothing."""
