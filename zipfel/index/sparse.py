@@ -39,6 +39,14 @@ class SparseIndex:
         """(n, len(self)): dense, for few rows."""
         return self._product(unit_csr(queries))
 
+    def steady_cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
+        """The same, a little slower: to the last bit what each query has alone."""
+        return self._steady_product(unit_csr(queries))
+
+    @cached_property
+    def _steady_product(self) -> SparseProduct:
+        return SparseProduct(self._lists, frequent=1.0)
+
     @cached_property
     def _product(self) -> SparseProduct:
         return SparseProduct(self._lists)

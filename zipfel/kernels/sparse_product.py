@@ -18,17 +18,17 @@ from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 _FREQUENT = 0.1
-"""Share of the right's columns from which on a row of it counts as frequent."""
 
 
 class SparseProduct:
-    """right: (n_inner, n_columns) CSR."""
+    """right: (n_inner, n_columns) CSR. frequent: share of its columns from which on a row of it counts as frequent;
+    with 1 none does, and a row of the product is the same to the last bit whatever rows are asked for beside it."""
 
-    def __init__(self, right: sp.csr_matrix) -> None:
-        frequent = np.flatnonzero(np.diff(right.indptr) > _FREQUENT * right.shape[1])
+    def __init__(self, right: sp.csr_matrix, *, frequent: float = _FREQUENT) -> None:
+        dense = np.flatnonzero(np.diff(right.indptr) > frequent * right.shape[1])
         self._place = np.full(right.shape[0], -1, dtype=np.int32)  # among the frequent ones
-        self._place[frequent] = np.arange(len(frequent))
-        self._dense = right[frequent].toarray()  # (f, n_columns)
+        self._place[dense] = np.arange(len(dense))
+        self._dense = right[dense].toarray()  # (f, n_columns)
         self._right = kernel_arrays(right)
 
     def __call__(self, left: sp.csr_matrix) -> npt.NDArray[np.float32]:

@@ -13,7 +13,8 @@
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
     o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
     u(l): what classifiers of the branches above l in a tree of labels say, and its own      `ranker.tree`
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), log N_l] + t log(1/p_l)  `ranker.blend`
+    w(l): the share of l among the points that end in the same leaves of a forest            `ranker.forest`
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), log N_l] + t log(1/p_l)  `ranker.blend`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -31,12 +32,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
-from zipfel.methods.auto_parts import Fitting, Found, join_votes, largest_bonus, n_shortlisted, n_strangers
-from zipfel.methods.auto_update import joined_labels, learn_classifiers, new_labels, with_classifiers
+from zipfel.methods.auto_parts import (
+    Fitting,
+    Found,
+    join_votes,
+    largest_bonus,
+    n_shortlisted,
+    n_strangers,
+    with_held_out,
+)
+from zipfel.methods.auto_update import extended, joined_labels, new_labels
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
@@ -48,6 +56,7 @@ from zipfel.ranker.blend import is_true
 from zipfel.ranker.centring import centre_of, centred
 from zipfel.ranker.context import Context, Judge
 from zipfel.ranker.encoder import Encoder, PairEncoder
+from zipfel.ranker.forest import Forest
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.setting import COSTS, DAMPINGS, choose_damping
@@ -60,8 +69,6 @@ _BLOCK, _USUAL = 2048, 100
 """Rows that are answered at a time, with that many labels or fewer."""
 _SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
 """Under these names they are kept; the first has an encoder of this kind, or a regression's."""
-_FEW = 20
-"""Points below which none is held out."""
 _REST = 5
 """How many times as long as settings and neighbours the rest takes at least; where a time budget leaves less, there are
 no codes, and so no tree and no pairs, as with `--preset quick`."""
@@ -77,12 +84,13 @@ class Auto(Method):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     spaces_: list[memory.Space]
     tree_: tree.TreeRanker | None = None
+    forest_: Forest | None = None
 
     # -- training
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        self.tree_, begun = None, time.monotonic()
-        everything, held = self._with_held_out(train, valid, run)
+        self.tree_, self.forest_, begun = None, None, time.monotonic()
+        everything, held = with_held_out(train, valid, self.config.valid_share, run)
         with run.timed("setting"):
             self.centre_ = centre_of(everything.X) if self.config.centring else None
             everything = Points(centred(everything.X, self.centre_), everything.Y)
@@ -93,31 +101,26 @@ class Auto(Method):
             self.words_ = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
             near = self.words_.search_own(points.X, self.config.neighbors)
         seen = np.ones(points.n_points, dtype=bool)
-        seen[held] = points.n_points < _FEW
+        seen[held] = len(held) == points.n_points
         start = time.monotonic()
         has_time = run.time_left() > _REST * (start - begun)
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45), has_time=has_time)
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             context = Context.of(points.Y[seen]) if self.config.context else None
-            self._learn_blend(points.take(held), fitting.near_among(seen, held), context)
+            leaves = None if self.forest_ is None else self.forest_.leaves[held]
+            self._learn_blend(points.take(held), fitting.near_among(seen, held), leaves, context)
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
             self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
         elif not seen.all():  # all points count and vote nevertheless, as in a loaded model
-            self._count(points.Y)
-            self.spaces_ = [space.open_to_all(points.Y) for space in self.spaces_]
+            self._open_to_all(points.Y)
 
-    def _with_held_out(self, train: Points, valid: Points | None, run: Run) -> tuple[Points, Array]:
-        """All points, and which rows of them the blend is learnt on."""
-        n = train.n_points
-        if valid is not None:
-            valid = Points(valid.X, valid.Y[:, : train.n_labels])
-            return train.joined(valid), np.arange(n, n + valid.n_points)
-        if n < _FEW:
-            return train, np.arange(n)
-        size = max(1, min(round(n * self.config.valid_share), 4000))
-        return train, held_out_runs(n, size, run.rng(20))
+    def _open_to_all(self, Y: sp.csr_matrix) -> None:
+        self._count(Y)
+        self.spaces_ = [space.open_to_all(Y) for space in self.spaces_]
+        if self.forest_:
+            self.forest_ = self.forest_.asking(np.diff(Y.indptr) > 0)
 
     def _choose_damping(self, points: Points, held: Array, run: Run) -> float:
         """As configured, or chosen without the held-out points."""
@@ -130,8 +133,7 @@ class Auto(Method):
         c, points, run = self.config, fitting.points, fitting.run
         voters = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
-        self.Y_ = points.Y
-        self.spaces_ = []
+        self.Y_, self.spaces_ = points.Y, []
         few = fitting.has_few_labels(c.regression)
 
         def encoded(found: AnyEncoder) -> None:
@@ -156,11 +158,16 @@ class Auto(Method):
                 self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
                 fitting.train_classifiers(self.ranker_, problems, seen)
 
+        def forest() -> None:
+            with run.timed("forest"):
+                self.forest_ = fitting.train_forest(c.woods, self.words_, seen)
+
         codes = c.codes and fitting.has_time
         works = [
             *[encoder] * codes,
             *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
             *[classifiers] * c.classifiers,
+            *[forest] * (c.forest and fitting.has_time and fitting.has_room_for_forest()),
         ]
         if few and works[:1] == [encoder]:  # it has work for all cores
             works.pop(0)()
@@ -184,32 +191,38 @@ class Auto(Method):
         votes = [f"log {kind}" for kind in votes] + votes
         evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
         evidence += [name for space in self.spaces_ for name in space.encoder.OPINIONS]
-        return evidence + [*(tree.OPINIONS if self.tree_ else ())] + ["frequency"] * c.prior
+        evidence += [*(tree.OPINIONS if self.tree_ else ()), *(Forest.OPINIONS if self.forest_ else ())]
+        return evidence + ["frequency"] * c.prior
 
     @property
     def _vote_names(self) -> list[str]:
         return [*words.VOTES, *(name for space in self.spaces_ for name in space.encoder.VOTES)]
 
-    def _evidence(self, X: sp.csr_matrix, near: Found | None = None, k: int = 0) -> tuple[Array, Array]:
-        """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, where
-        known."""
+    def _evidence(
+        self, X: sp.csr_matrix, near: Found | None = None, leaves: Array | None = None, k: int = 0
+    ) -> tuple[Array, Array]:
+        """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, leaves: of
+        the forest, where known."""
         c = self.config
         codes = [space.encoder.encode(X) for space in self.spaces_]
         ids, weights = self._voters(near if near is not None else self.words_.search(X, c.neighbors), codes)
         labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
-        columns = []
+        columns, opinions = [], []
         if c.classifiers:
             margin = np.where(labels < 0, np.float32(-1), self.ranker_.score(X, labels))[:, :, None]
             columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
         if c.votes:
             columns += [np.log(votes + np.float32(FAINT)), votes]
         for space, its_codes in zip(self.spaces_, codes, strict=True):
-            columns += [opinion[:, :, None] for opinion in space.encoder.opinions(its_codes, labels)]
+            opinions += space.encoder.opinions(its_codes, labels)
         if self.tree_:
-            columns += [opinion[:, :, None] for opinion in self.tree_.opinions(X, labels)]
+            opinions += self.tree_.opinions(X, labels)
+        if self.forest_:
+            leaves = self.forest_.find(self.words_, X) if leaves is None else leaves
+            opinions += self.forest_.opinions(leaves, labels, self.Y_)
         if c.prior:
-            columns.append(self._log_counts[labels][:, :, None])
-        return labels, np.concatenate(columns, axis=2)
+            opinions.append(self._log_counts[labels])
+        return labels, np.concatenate([*columns, *(opinion[:, :, None] for opinion in opinions)], axis=2)
 
     def _voters(self, near: Found, codes: Sequence[Array]) -> Found:
         """Neighbours by words, that come with their cosines, and by codes in each space; and what their votes count."""
@@ -218,11 +231,12 @@ class Auto(Method):
             found = join_votes(found, space.search(its_codes, self.config.neighbors))
         return found
 
-    def _learn_blend(self, held: Points, near: Found, context: Context | None) -> None:
-        parts = [
-            self._evidence(held.X[a : a + _BLOCK], (near[0][a : a + _BLOCK], near[1][a : a + _BLOCK]))
-            for a in range(0, held.n_points, _BLOCK)
-        ]
+    def _learn_blend(self, held: Points, near: Found, leaves: Array | None, context: Context | None) -> None:
+        parts = []
+        for a in range(0, held.n_points, _BLOCK):
+            rows = slice(a, a + _BLOCK)
+            near_them, their_leaves = (near[0][rows], near[1][rows]), None if leaves is None else leaves[rows]
+            parts.append(self._evidence(held.X[rows], near_them, their_leaves))
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
         hits = is_true(labels, held.Y)
         names = self.evidence_names
@@ -264,16 +278,17 @@ class Auto(Method):
         self.words_ = self.words_.joined(points.X, np.diff(points.Y.indptr) > 0)
         self.Y_ = joined_labels(self.Y_, points.Y)
         self._count(self.Y_)
-        new, n_labels, learnt = new_labels(self.Y_, n_before), int(self.Y_.shape[1]), None
+        new, strangers = new_labels(self.Y_, n_before), n_strangers(c.strangers, self.Y_)
         if c.classifiers:
-            if len(new):
-                ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
-                strangers = n_strangers(c.strangers, self.Y_)
-                learnt = learn_classifiers(self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers)
-            self.ranker_ = with_classifiers(self.ranker_, learnt, new, n_labels)
+            ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
+            self.ranker_ = extended(
+                self.ranker_, self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers
+            )
         self.spaces_ = [space.joined(points.X, self.Y_, new) for space in self.spaces_]
         if self.tree_:
-            self.tree_ = self.tree_.widened(n_labels)
+            self.tree_ = self.tree_.widened(int(self.Y_.shape[1]))
+        if self.forest_:
+            self.forest_ = self.forest_.joined(self.words_, points.X, np.diff(self.Y_.indptr) > 0)
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
@@ -305,6 +320,8 @@ class Auto(Method):
             arrays |= under("ranker", self.ranker_.state())
         if self.tree_:
             arrays |= under("tree", self.tree_.state())
+        if self.forest_:
+            arrays |= under("forest", self.forest_.state())
         return State(arrays, facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
@@ -321,9 +338,11 @@ class Auto(Method):
             kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
             if kept:  # there are none where a time budget left no room for them
                 self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
-        self.tree_ = None
+        self.tree_ = self.forest_ = None
         if self.config.codes and self.config.tree and (kept := state.part("tree")):
             self.tree_ = tree.TreeRanker.restored(kept, n_features, n_labels)
+        if self.config.forest and (kept := state.part("forest")):
+            self.forest_ = Forest.restored(kept, np.diff(self.Y_.indptr) > 0)
         self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:

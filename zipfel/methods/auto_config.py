@@ -10,11 +10,14 @@ from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.encoder import MatcherConfig
+from zipfel.ranker.forest import ForestConfig
 from zipfel.ranker.landmarks import RegressionConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"codes": False, "neighbors": 50, "shortlist": 30}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "quick": {"codes": False, "forest": False, "neighbors": 50, "shortlist": 30}
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ class AutoConfig(declared.Config):
         True,
         "documents and label sets in one space have a say; where codes are a regression's, and features few, see docs",
     )
+    forest: bool = param(
+        True, "points that share the leaves of a forest with a document have a say; of so many, see docs"
+    )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
@@ -54,5 +60,6 @@ class AutoConfig(declared.Config):
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
     regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config
     pairing: PairingConfig = part(PairingConfig)  # noqa: RUF009 - a frozen config
+    woods: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
     branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

@@ -9,17 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.data.splitting import held_out_runs
 from zipfel.index.choice import CUTS, mean_precision
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.encoder import MatcherConfig
+from zipfel.ranker.forest import Forest, ForestConfig
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.pairing import Pairing, PairingConfig
 from zipfel.ranker.setting import Asked, choose_cost
 from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
-from zipfel.ranker.words import weights_by_cosine
+from zipfel.ranker.words import WordMemory, weights_by_cosine
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import blas_threads
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Found = tuple[Array, Array]
 """(n, m) rows of train, -1 pads, and their cosines, or the (n, m, s) weights of their votes."""
+_FEW, _HELD = 20, 4000
+"""Points below which none is held out; and how many are at most."""
 TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
 _PROVEN = 600
 """Bonuses for rare labels that are tried; held-out points from which on all of them are, of fewer only the lower ones:
@@ -42,6 +46,8 @@ _MANY = 2000
 """Features above which a label tree is grown, however many labels there are."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
+_WOODED, _LEAFY = 100_000, 4_000_000
+"""Points, and words of all of them, up to which there is a forest."""
 _BLOCK = 2048
 """Rows that votes are cast for, or compared with landmarks, at a time."""
 
@@ -60,6 +66,7 @@ class Fitting:
         self._listed = np.zeros(points.n_points, dtype=bool)
         self._solved: tuple[Problems, Array] | None = None
         self._grown: tuple[LabelTree, Problems, Array] | None = None
+        self._forest: Forest | None = None
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
         """The neighbours of some rows, without those that are not to be seen."""
@@ -128,6 +135,17 @@ class Fitting:
         self._pairing.fit(points.X, points.Y, self.run)
         return self._pairing.encoder()
 
+    def has_room_for_forest(self) -> bool:
+        """Not too many points, nor too long ones: classifiers know long documents best."""
+        return self.points.n_points <= _WOODED and self.points.X.nnz <= _LEAFY
+
+    def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
+        """A forest of fewer points stays, and the others have a vote."""
+        if self._forest is None:
+            seed = int(self.run.rng(26).integers(2**31))
+            self._forest = Forest.grown(config, memory, self.points.Y, seen, seed)
+        return self._forest.asking(seen & (np.diff(self.points.Y.indptr) > 0))
+
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
         """What classifiers learn from; where they have learnt from fewer points, with what they learnt. Points keep the
         shortlists that they had: others would be as good, and to learn from them takes longer."""
@@ -183,6 +201,18 @@ class Fitting:
 
     def _seen(self, seen: Array) -> Points:
         return self.points if seen.all() else self.points.take(np.flatnonzero(seen))
+
+
+def with_held_out(train: Points, valid: Points | None, share: float, run: Run) -> tuple[Points, Array]:
+    """All points, and which rows of them the blend is learnt on: those of `valid`, or a share of train; all, where they
+    are too few to hold any out."""
+    n = train.n_points
+    if valid is not None:
+        valid = Points(valid.X, valid.Y[:, : train.n_labels])
+        return train.joined(valid), np.arange(n, n + valid.n_points)
+    if n < _FEW:
+        return train, np.arange(n)
+    return train, held_out_runs(n, max(1, min(round(n * share), _HELD)), run.rng(20))
 
 
 def _label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

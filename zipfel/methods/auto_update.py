@@ -3,7 +3,7 @@
 Encoder, blend and the classifiers of known labels stay untouched. A new label's classifier is learnt like the others
 were, on its points, on those that are near one of them and on a few strangers; without one, new labels come either
 first always or never. Among the codes a new label is the mean of its points' codes; the label tree
-has no opinion of it.
+has no opinion of it. In the forest new points come to leaves of the trees that there are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,15 @@ def new_labels(Y: sp.csr_matrix, n_before: int) -> Array:
     return np.flatnonzero((before == 0) & (after > 0))
 
 
-def learn_classifiers(
+def extended(
+    ranker: SparseRanker, memory: WordMemory, Y: sp.csr_matrix, new: Array, config: RankerConfig, **asked: int
+) -> SparseRanker:
+    """The classifiers as they are, and ones of the labels that are new; asked: what `_learn_classifiers` takes."""
+    learnt = _learn_classifiers(memory, Y, new, config, **asked) if len(new) else None
+    return _with_classifiers(ranker, learnt, new, int(Y.shape[1]))
+
+
+def _learn_classifiers(
     memory: WordMemory, Y: sp.csr_matrix, new: Array, config: RankerConfig, *, near: int, strangers: int
 ) -> SparseRanker:
     """Classifiers of the labels that are new, in their order; they learn from the words that the memory keeps."""
@@ -63,7 +71,7 @@ def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, ne
     return sp.csr_matrix(links @ own[asked])
 
 
-def with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Array, n_labels: int) -> SparseRanker:
+def _with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Array, n_labels: int) -> SparseRanker:
     """The ranker's classifiers, those that were learnt for the new labels, and a plain no for labels without
     points."""
     parts = [each.state() for each in (ranker, learnt) if each is not None]

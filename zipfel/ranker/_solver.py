@@ -28,7 +28,7 @@ _NEAR, _FAR, _MOST = 4, 8, 256
 
 
 @njit(cache=True, nogil=True)
-def _next(state: int) -> int:
+def next_draw(state: int) -> int:
     """xorshift64*: a generator of its own for every label, so that threads do not change the result."""
     x = np.uint64(state)
     x ^= x >> np.uint64(12)
@@ -85,7 +85,7 @@ def _logistic_step(alpha: float, margin: float, square: float, cost: float) -> f
 def _shuffle(order: Array, size: int, state: int) -> int:
     """The first `size` of them, in place; returns the generator's new state."""
     for t in range(size):
-        state = _next(state)
+        state = next_draw(state)
         u = t + np.int64(state % np.uint64(size - t))
         order[t], order[u] = order[u], order[t]
     return state
