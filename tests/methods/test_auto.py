@@ -15,8 +15,10 @@ from tests.contract import QUICK, known, round_trip
 from zipfel.errors import ModelFileError
 from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
-from zipfel.methods.auto_parts import TAILS, Fitting, join_votes, largest_bonus
+from zipfel.methods.auto_judge import TAILS, largest_bonus, learn_judge
+from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
+from zipfel.ranker.forest import Forest
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
 
@@ -213,3 +215,18 @@ def test_few_points_prove_no_large_bonus(n: int, bonus: float) -> None:
     labels, scores = np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.float32)  # a bonus costs nothing here
     truth = sp.csr_matrix(np.ones((n, 1), dtype=np.float32))
     assert largest_bonus(labels, scores, np.ones(1), truth) == bonus <= max(TAILS)
+
+
+@pytest.mark.parametrize(
+    ("n_points", "tells", "kept"), [(100, False, True), (50_000, False, False), (50_000, True, True)]
+)
+def test_a_forest_of_many_points_has_to_pay(n_points: int, tells: bool, kept: bool) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(20)[None].repeat(300, axis=0)
+    hits = rng.random(labels.shape) < 0.2
+    votes = hits + rng.normal(size=hits.shape)
+    forest = (hits if tells else 0) + rng.normal(size=hits.shape)
+    evidence = np.stack([votes, forest, np.exp(forest)], axis=2).astype(np.float32)
+    judge, used = learn_judge(["votes", *Forest.OPINIONS], labels, evidence, hits, None, n_points)
+    assert used == [True, kept, kept]
+    assert judge.names == ("votes", *(Forest.OPINIONS if kept else ()))

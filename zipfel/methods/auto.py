@@ -35,15 +35,8 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
-from zipfel.methods.auto_parts import (
-    Fitting,
-    Found,
-    join_votes,
-    largest_bonus,
-    n_shortlisted,
-    n_strangers,
-    with_held_out,
-)
+from zipfel.methods.auto_judge import largest_bonus, learn_judge
+from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_shortlisted, n_strangers, with_held_out
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
@@ -110,6 +103,7 @@ class Auto(Method):
             context = Context.of(points.Y[seen]) if self.config.context else None
             leaves = None if self.forest_ is None else self.forest_.leaves[held]
             self._learn_blend(points.take(held), fitting.near_among(seen, held), leaves, context)
+            fitting.has_forest = self.forest_ is not None
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
             self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
@@ -167,7 +161,7 @@ class Auto(Method):
             *[encoder] * codes,
             *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
             *[classifiers] * c.classifiers,
-            *[forest] * (c.forest and fitting.has_time and fitting.has_room_for_forest()),
+            *[forest] * (c.forest and fitting.has_time and fitting.has_forest),
         ]
         if few and works[:1] == [encoder]:  # it has work for all cores
             works.pop(0)()
@@ -239,9 +233,9 @@ class Auto(Method):
             parts.append(self._evidence(held.X[rows], near_them, their_leaves))
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
         hits = is_true(labels, held.Y)
-        names = self.evidence_names
-        monotone = [name for name in names if name != "frequency"]
-        self.blend_ = Judge.fit(names, labels, evidence, hits, context, monotone=monotone)
+        self.blend_, kept = learn_judge(self.evidence_names, labels, evidence, hits, context, self.Y_.shape[0])
+        if not all(kept):
+            self.forest_, evidence = None, evidence[:, :, kept]
         scores = np.where(labels < 0, -np.inf, self.blend_(labels, evidence, context))
         tail = self.config.tail
         self.tail_ = largest_bonus(labels, scores, self._rarity, held.Y) if tail is None else tail

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
-from zipfel.index.choice import CUTS, mean_precision
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
@@ -22,7 +21,6 @@ from zipfel.ranker.pairing import Pairing, PairingConfig
 from zipfel.ranker.setting import Asked, choose_cost
 from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
 from zipfel.ranker.words import WordMemory, weights_by_cosine
-from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import blas_threads
 
@@ -34,10 +32,6 @@ Found = tuple[Array, Array]
 """(n, m) rows of train, -1 pads, and their cosines, or the (n, m, s) weights of their votes."""
 _FEW, _HELD = 20, 4000
 """Points below which none is held out; and how many are at most."""
-TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
-_PROVEN = 600
-"""Bonuses for rare labels that are tried; held-out points from which on all of them are, of fewer only the lower ones:
-what a bonus costs can't be seen there."""
 _CANDIDATES = 50
 """Labels of a held-out point that costs are compared on."""
 _KEPT = 50_000_000
@@ -54,7 +48,9 @@ _BLOCK = 2048
 
 class Fitting:
     """points: all of them; near: their neighbours by words, themselves left out; has_time: for codes and what hangs on
-    them. Parts are trained on the points that are `seen`, a mask (n,): first without the held-out ones, then on all."""
+    them; has_forest: unless points are too many or too long (classifiers know long documents best), or it was found
+    not to pay. Parts are trained on the points that are `seen`, a mask (n,): first without the held-out ones, then on
+    all."""
 
     def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time
@@ -67,6 +63,7 @@ class Fitting:
         self._solved: tuple[Problems, Array] | None = None
         self._grown: tuple[LabelTree, Problems, Array] | None = None
         self._forest: Forest | None = None
+        self.has_forest = points.n_points <= _WOODED and points.X.nnz <= _LEAFY
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
         """The neighbours of some rows, without those that are not to be seen."""
@@ -134,10 +131,6 @@ class Fitting:
             self._pairing = Pairing(config, points.n_features, points.n_labels, self.run)
         self._pairing.fit(points.X, points.Y, self.run)
         return self._pairing.encoder()
-
-    def has_room_for_forest(self) -> bool:
-        """Not too many points, nor too long ones: classifiers know long documents best."""
-        return self.points.n_points <= _WOODED and self.points.X.nnz <= _LEAFY
 
     def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
         """A forest of fewer points stays, and the others have a vote."""
@@ -246,16 +239,3 @@ def join_votes(one: Found, other: Found) -> Found:
     weights = np.zeros((n, m + more, kinds + others), dtype=np.float32)
     weights[:, :m, :kinds], weights[:, m:, kinds:] = one[1], other[1]
     return np.hstack([one[0], other[0]]), weights
-
-
-def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array, truth: sp.csr_matrix) -> float:
-    """The largest bonus for rare labels that costs at most 0.1 points of the mean of P@1, P@3 and P@5; not above what
-    so many points can prove.
-
-    labels: (n, c) candidates, -1 pads; scores: theirs, -inf there; rarity: (n_labels,) what a bonus of 1 adds."""
-    tails = [tail for tail in TAILS if tail * _PROVEN <= max(TAILS) * len(labels)]
-    found = []
-    for tail in tails:
-        ranking = Ranking.from_dense(scores + np.float32(tail) * rarity[labels], max(CUTS), labels)
-        found.append(mean_precision(ranking, truth))
-    return max(tail for tail, got in zip(tails, found, strict=True) if got >= max(found) - 0.001)

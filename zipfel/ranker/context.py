@@ -138,13 +138,13 @@ def _learn_second(
 
     half = np.arange(len(labels)) < len(labels) // 2
     joined = np.where(half[:, None], learnt(~half)(evidence), learnt(half)(evidence))
-    gain = _precision(np.where(known, joined, -np.inf), hits) - _precision(scores, hits)
+    gain = precisions(np.where(known, joined, -np.inf), hits) - precisions(scores, hits)
     runs = np.array([run.sum() for run in np.array_split(gain, _RUNS)])
     is_better = bool(runs.mean() > _SURE * runs.std() / np.sqrt(_RUNS))
     return learnt(np.ones(len(labels), dtype=bool)) if is_better else None
 
 
-def _precision(scores: Array, hits: Array) -> npt.NDArray[np.float64]:
+def precisions(scores: Array, hits: Array) -> npt.NDArray[np.float64]:
     """(n,) the mean of P@1, P@3 and P@5 of each document."""
     order = np.argsort(-scores, axis=1, kind="stable")[:, : max(_CUTS)]
     found = np.take_along_axis(hits, order, axis=1)

@@ -40,7 +40,7 @@ _COSINES = 4_000_000
 
 @dataclass(frozen=True)
 class ForestConfig(Config):
-    trees: int = param(30, "trees of the forest", low=1, high=1000)
+    trees: int = param(20, "trees of the forest", low=1, high=1000)
     leaf: int = param(30, "points in a node that is not split any more", low=1)
     sample: int = param(1000, "points of a node that are clustered, at most", low=FAN)
 
