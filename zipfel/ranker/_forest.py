@@ -14,8 +14,8 @@ from zipfel.ranker._solver import next_draw
 Array = npt.NDArray[Any]
 FAN = LANES
 """Children of a node that is split."""
-_ROUNDS = 2
-"""Of clustering; in the first the centres are single points."""
+_ROUNDS, _DEEPEST = 2, 20
+"""Of clustering; in the first the centres are single points. Levels below which no node is split."""
 
 
 @njit(cache=True, nogil=True)
@@ -100,32 +100,30 @@ def _draw(rows: Array, seen: Array, most: int, state: int) -> tuple[int, int, in
 
 
 @njit(cache=True, nogil=True)
-def _sort_out(rows: Array, child: Array, seen: Array, counts: Array, scratch: Array) -> int:
-    """Rows in the order of their children, whose sizes go to counts (16,); returns how many children see a point."""
-    peopled = np.zeros(FAN, dtype=np.bool_)
-    counts[:] = 0
+def _sort_out(rows: Array, child: Array, seen: Array, ends: Array, scratch: Array) -> int:
+    """Rows in the order of their children; ends: (16,) where those of each child end. Returns how many children have a
+    point that is seen."""
+    peopled = 0
+    for c in range(FAN):
+        ends[c] = 0
     for i in range(len(rows)):
-        counts[child[i]] += 1
-        peopled[child[i]] |= seen[rows[i]]
-    place = np.zeros(FAN, dtype=np.int64)
+        if seen[rows[i]]:
+            peopled += ends[child[i]] == 0
+            ends[child[i]] += 1
+    for i in range(len(rows)):
+        if not seen[rows[i]]:
+            ends[child[i]] += 1
     for c in range(1, FAN):
-        place[c] = place[c - 1] + counts[c - 1]
+        ends[c] += ends[c - 1]
+    for i in range(len(rows) - 1, -1, -1):
+        ends[child[i]] -= 1
+        scratch[ends[child[i]]] = rows[i]
     for i in range(len(rows)):
-        scratch[place[child[i]]] = rows[i]
-        place[child[i]] += 1
-    rows[:] = scratch[: len(rows)]
-    found: int = peopled.sum()
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _wider(array: Array, used: int, room: int) -> Array:
-    """The array (n,) with at least so much room behind what is used."""
-    if used + room <= len(array):
-        return array
-    found = np.zeros(max(2 * len(array), used + room), dtype=array.dtype)
-    found[:used] = array[:used]
-    return found
+        rows[i] = scratch[i]
+    for c in range(FAN - 1):
+        ends[c] = ends[c + 1]
+    ends[FAN - 1] = len(rows)
+    return peopled
 
 
 @njit(cache=True, nogil=True)
@@ -180,39 +178,38 @@ def grow(
     n, state = len(seen), np.uint64(2 * seed + 1)
     rows, scratch = np.arange(n).astype(np.int32), np.empty(n, dtype=np.int32)
     by_words, by_labels = np.zeros((n_features, FAN), dtype=np.float32), np.zeros((n_labels, FAN), dtype=np.float32)
-    products, scale = np.empty((max(1, min(n, sample)), FAN), dtype=np.float32), np.zeros(FAN, dtype=np.float32)
-    classes, child, counts = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.uint8), np.zeros(FAN, dtype=np.int64)
-    is_split, ends_in = np.zeros(FAN, dtype=np.bool_), np.zeros(n, dtype=np.int32)
-    bounds = np.array([0, n] + [0] * 2 * FAN)  # where a node's rows begin and end, node by node
-    edges, n_split = np.zeros(FAN, dtype=np.int64), 0
-    members, kinds, scales = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.uint8), np.zeros(FAN, dtype=np.float32)
-    node = 0
+    products, scale = np.empty((max(1, min(n, sample)), FAN), dtype=np.float32), np.empty(FAN, dtype=np.float32)
+    classes, child, ends = np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8), np.empty(FAN, dtype=np.int32)
+    most = 1 + FAN * n  # nodes: every split parts points that are seen; and memory that is not touched costs nothing
+    starts, stops, levels = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32), np.zeros(most, np.uint8)
+    is_split, ends_in = np.zeros(most, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    edges, scales = np.zeros(n + 1, dtype=np.int64), np.empty((n, FAN), dtype=np.float32)
+    members, kinds = np.empty(_DEEPEST * n, dtype=np.int32), np.empty(_DEEPEST * n, dtype=np.uint8)
+    starts[0], stops[0], n_split, node = 0, n, 0, 0
     while node <= FAN * n_split:
-        here, peopled = rows[bounds[2 * node] : bounds[2 * node + 1]], 0
+        here, peopled, used = rows[starts[node] : stops[node]], 0, edges[n_split]
         n_seen, drawn, state = _draw(here, seen, sample, state)
-        if n_seen > leaf:
-            kind, used = classes[:drawn], edges[n_split]
+        if n_seen > leaf and levels[node] < _DEEPEST:
+            kind = classes[:drawn]
             _cluster(here[:drawn], y_ptr, y_ids, y_values, by_labels, products, scale, kind)
-            members, kinds = _wider(members, used, drawn), _wider(kinds, used, drawn)
-            members[used : used + drawn], kinds[used : used + drawn] = here[:drawn], kind
+            for i in range(drawn):
+                members[used + i], kinds[used + i] = here[i], kind[i]
             _lead(here, drawn, kind, x_ptr, x_ids, x_values, by_words, products, scale, child)
-            peopled = _sort_out(here, child, seen, counts, scratch)
+            peopled = _sort_out(here, child, seen, ends, scratch)
         if peopled > 1:
-            edges, scales = _wider(edges, n_split + 1, 1), _wider(scales, n_split * FAN, FAN)
-            scales[n_split * FAN : (n_split + 1) * FAN], edges[n_split + 1] = scale, edges[n_split] + drawn
-            first, at = 1 + FAN * n_split, bounds[2 * node]
-            is_split, bounds = _wider(is_split, first, FAN), _wider(bounds, 2 * first, 2 * FAN)
-            is_split[node], n_split = True, n_split + 1
+            first = 1 + FAN * n_split
+            is_split[node], edges[n_split + 1], n_split = True, used + drawn, n_split + 1
             for c in range(FAN):
-                bounds[2 * (first + c)], bounds[2 * (first + c) + 1] = at, at + counts[c]
-                at += counts[c]
+                scales[n_split - 1, c], levels[first + c] = scale[c], levels[node] + 1
+                starts[first + c] = starts[node] + (ends[c - 1] if c else 0)
+                stops[first + c] = starts[node] + ends[c]
         else:
             for row in here:
                 ends_in[row] = node
         node += 1
     used = edges[n_split]
-    tables = is_split[:node].copy(), edges[: n_split + 1].copy(), members[:used].copy(), kinds[:used].copy()
-    return *tables, scales[: n_split * FAN].copy().reshape((n_split, FAN)), ends_in
+    kept = is_split[:node].copy(), edges[: n_split + 1].copy(), members[:used].copy(), kinds[:used].copy()
+    return *kept, scales[:n_split].copy(), ends_in
 
 
 @njit(cache=True, nogil=True)
