@@ -13,8 +13,10 @@ import scipy.sparse as sp
 
 from tests.contract import QUICK, known, round_trip
 from zipfel.errors import ModelFileError
+from zipfel.index.sparse import unit_csr
 from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
+from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_judge import TAILS, largest_bonus, learn_judge
 from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
@@ -30,12 +32,12 @@ def _fitted(**params: Any) -> Auto:
     return method
 
 
-@pytest.mark.parametrize("without", ["votes", "codes", "classifiers", "tree", "prior"])
+@pytest.mark.parametrize("without", ["votes", "codes", "classifiers", "tree", "forest", "prior"])
 def test_every_part_can_be_switched_off(without: str) -> None:
     method = _fitted(**{without: False})
     gone = {
         "votes": "words: crowd", "codes": "codes: crowd", "classifiers": "trust", "tree": "label tree: leaf",
-        "prior": "frequency",
+        "forest": "log forest", "prior": "frequency",
     }[without]  # fmt: skip
     assert gone in _fitted().blend_.names
     assert gone not in method.blend_.names
@@ -64,7 +66,7 @@ def _with_few_features() -> tuple[Points, Auto]:
 
 def test_fewer_features_than_labels_have_pairs_instead_of_a_tree() -> None:
     points, method = _with_few_features()
-    assert method.tree_ is None
+    assert method.further_.tree is None
     assert {"label sets: points", "likeness", "regression"} <= set(method.blend_.names)
     assert method.predict(points.X[:3], 2).labels.shape == (3, 2)
     assert "likeness" not in _fitted().blend_.names  # features are many there
@@ -90,7 +92,7 @@ def test_fitted_again_it_knows_nothing_of_before() -> None:
     rng = np.random.default_rng(0)
     points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(rng.random((200, 20)) < 0.1))
     used, fresh = _fitted(), make_method("auto", QUICK["auto"])
-    assert used.tree_ is not None
+    assert used.further_.tree is not None
     for method in (used, fresh):
         method.fit(points, None, Run(seed=1, threads=1))
     np.testing.assert_array_equal(used.predict(points.X, 3).labels, fresh.predict(points.X, 3).labels)
@@ -202,7 +204,7 @@ def test_a_short_time_budget_leaves_codes_out(rest: float, monkeypatch: pytest.M
     method.fit(points.train, points.valid, Run(seed=1, threads=1, time_budget=1e-3))
     assert isinstance(method, Auto)
     assert bool(method.spaces_) == (rest < 0)
-    assert method.tree_ is None or rest < 0
+    assert method.further_.tree is None or rest < 0
     again.restore(method.state(), points.train.n_features, points.train.n_labels)
     before, after = (one.predict(points.train.X, 3) for one in (method, again))
     np.testing.assert_array_equal(before.labels, after.labels)  # whether or not parts have seen all points
@@ -230,3 +232,26 @@ def test_a_forest_of_many_points_has_to_pay(n_points: int, tells: bool, kept: bo
     judge, used = learn_judge(["votes", *Forest.OPINIONS], labels, evidence, hits, None, n_points)
     assert used == [True, kept, kept]
     assert judge.names == ("votes", *(Forest.OPINIONS if kept else ()))
+
+
+def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 100)
+    monkeypatch.setattr("zipfel.methods.auto_parts._LONG", 5)
+    rng = np.random.default_rng(0)
+    Y = sp.csr_matrix((rng.random((300, 12)) < 0.15).astype(np.float32))
+    X = sp.csr_matrix(Y @ (rng.random((12, 400)) < 0.05) + (rng.random((300, 400)) < 0.02), dtype=np.float32)
+    train, run = Points(unit_csr(X), Y), Run(seed=0)
+    method = Auto(AutoConfig())
+    method.fit(train, None, run)
+    assert method.further_.conjunctions is not None
+    assert "conjunctions: trust" in method.evidence_names
+    again = Auto(AutoConfig())
+    again.restore(method.state(), 400, 12)
+    np.testing.assert_array_equal(again.predict(train.X, 5).scores, method.predict(train.X, 5).scores)
+    reasons = method.explain(train.X[3], [0, 1])
+    assert {"conjunctions", "forest"} <= reasons.evidence[0].keys()
+    method.partial_fit(Points(train.X[:2], sp.csr_matrix(([1.0, 1.0], [[0, 1], [12, 12]]), shape=(2, 13))))
+    assert method.predict(train.X[:1], 13).labels.max() == 12
+    without = Auto(AutoConfig(conjunctions=False))
+    without.fit(train, None, Run(seed=0))
+    assert without.further_.conjunctions is None

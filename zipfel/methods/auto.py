@@ -14,7 +14,9 @@
     o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
     u(l): what classifiers of the branches above l in a tree of labels say, and its own      `ranker.tree`
     w(l): the share of l among the points that end in the same leaves of a forest            `ranker.forest`
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), log N_l] + t log(1/p_l)  `ranker.blend`
+    m2(l): classifiers of words and pairs of words, where documents are long                 `ranker.conjunctions`
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), m2-(l), m2+(l), log N_l] + t log(1/p_l)
+                                                                                             `ranker.blend`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -35,6 +38,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
+from zipfel.methods.auto_further import Further
 from zipfel.methods.auto_judge import largest_bonus, learn_judge
 from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_shortlisted, n_strangers, with_held_out
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
@@ -43,7 +47,7 @@ from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
-from zipfel.ranker import SparseRanker, damped, memory, tree, words
+from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import is_true
 from zipfel.ranker.centring import centre_of, centred
@@ -76,13 +80,12 @@ class Auto(Method):
     config: AutoConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     spaces_: list[memory.Space]
-    tree_: tree.TreeRanker | None = None
-    forest_: Forest | None = None
+    further_: Further
 
     # -- training
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        self.tree_, self.forest_, begun = None, None, time.monotonic()
+        self.further_, begun = Further(), time.monotonic()
         everything, held = with_held_out(train, valid, self.config.valid_share, run)
         with run.timed("setting"):
             self.centre_ = centre_of(everything.X) if self.config.centring else None
@@ -101,20 +104,16 @@ class Auto(Method):
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             context = Context.of(points.Y[seen]) if self.config.context else None
-            leaves = None if self.forest_ is None else self.forest_.leaves[held]
+            leaves = self.further_.forest.leaves[held] if self.further_.forest else None
             self._learn_blend(points.take(held), fitting.near_among(seen, held), leaves, context)
-            fitting.has_forest = self.forest_ is not None
+            fitting.has_forest = self.further_.forest is not None
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
             self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
         elif not seen.all():  # all points count and vote nevertheless, as in a loaded model
-            self._open_to_all(points.Y)
-
-    def _open_to_all(self, Y: sp.csr_matrix) -> None:
-        self._count(Y)
-        self.spaces_ = [space.open_to_all(Y) for space in self.spaces_]
-        if self.forest_:
-            self.forest_ = self.forest_.asking(np.diff(Y.indptr) > 0)
+            self._count(points.Y)
+            self.spaces_ = [space.open_to_all(points.Y) for space in self.spaces_]
+            self.further_ = self.further_.open_to_all(points.Y)
 
     def _choose_damping(self, points: Points, held: Array, run: Run) -> float:
         """As configured, or chosen without the held-out points."""
@@ -128,6 +127,7 @@ class Auto(Method):
         voters = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
         self.Y_, self.spaces_ = points.Y, []
+        grown: list[Forest] = []
         few = fitting.has_few_labels(c.regression)
 
         def encoded(found: AnyEncoder) -> None:
@@ -154,7 +154,7 @@ class Auto(Method):
 
         def forest() -> None:
             with run.timed("forest"):
-                self.forest_ = fitting.train_forest(c.woods, self.words_, seen)
+                grown.append(fitting.train_forest(c.woods, self.words_, seen))
 
         codes = c.codes and fitting.has_time
         works = [
@@ -166,9 +166,16 @@ class Auto(Method):
         if few and works[:1] == [encoder]:  # it has work for all cores
             works.pop(0)()
         at_once(*works)
+        found = Further(forest=grown[0] if grown else None)
         if c.tree and codes and few and fitting.has_many_features():
             with run.timed("tree"):
-                self.tree_ = fitting.train_tree(c.branching, c.ranker, self.spaces_[0].memory.points, seen)
+                its_codes = self.spaces_[0].memory.points
+                found = replace(found, tree=fitting.train_tree(c.branching, c.ranker, its_codes, seen))
+        if c.conjunctions and c.classifiers and fitting.has_time and fitting.has_long_documents():
+            with run.timed("conjunctions"):
+                judges = fitting.train_conjunctions(c.conjoining, self.ranker_.config, seen)
+                found = replace(found, conjunctions=judges)
+        self.further_ = found
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.__dict__.pop("_context", None)  # of other points
@@ -185,8 +192,7 @@ class Auto(Method):
         votes = [f"log {kind}" for kind in votes] + votes
         evidence = ["doubt", "trust"] * c.classifiers + votes * c.votes
         evidence += [name for space in self.spaces_ for name in space.encoder.OPINIONS]
-        evidence += [*(tree.OPINIONS if self.tree_ else ()), *(Forest.OPINIONS if self.forest_ else ())]
-        return evidence + ["frequency"] * c.prior
+        return evidence + self.further_.names + ["frequency"] * c.prior
 
     @property
     def _vote_names(self) -> list[str]:
@@ -201,19 +207,15 @@ class Auto(Method):
         codes = [space.encoder.encode(X) for space in self.spaces_]
         ids, weights = self._voters(near if near is not None else self.words_.search(X, c.neighbors), codes)
         labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
-        columns, opinions = [], []
+        columns, opinions, margin = [], [], None
         if c.classifiers:
-            margin = np.where(labels < 0, np.float32(-1), self.ranker_.score(X, labels))[:, :, None]
-            columns += [np.minimum(margin, 0), np.maximum(margin, 0)]  # a slope of its own on either side
+            margin = np.where(labels < 0, np.float32(-1), self.ranker_.score(X, labels))
+            columns += [np.minimum(margin, 0)[:, :, None], np.maximum(margin, 0)[:, :, None]]  # a slope on either side
         if c.votes:
             columns += [np.log(votes + np.float32(FAINT)), votes]
         for space, its_codes in zip(self.spaces_, codes, strict=True):
             opinions += space.encoder.opinions(its_codes, labels)
-        if self.tree_:
-            opinions += self.tree_.opinions(X, labels)
-        if self.forest_:
-            leaves = self.forest_.find(self.words_, X) if leaves is None else leaves
-            opinions += self.forest_.opinions(leaves, labels, self.Y_)
+        opinions += self.further_.opinions(X, labels, margin, self.words_, self.Y_, leaves)
         if c.prior:
             opinions.append(self._log_counts[labels])
         return labels, np.concatenate([*columns, *(opinion[:, :, None] for opinion in opinions)], axis=2)
@@ -235,7 +237,7 @@ class Auto(Method):
         hits = is_true(labels, held.Y)
         self.blend_, kept = learn_judge(self.evidence_names, labels, evidence, hits, context, self.Y_.shape[0])
         if not all(kept):
-            self.forest_, evidence = None, evidence[:, :, kept]
+            self.further_, evidence = self.further_.without_forest(), evidence[:, :, kept]
         scores = np.where(labels < 0, -np.inf, self.blend_(labels, evidence, context))
         tail = self.config.tail
         self.tail_ = largest_bonus(labels, scores, self._rarity, held.Y) if tail is None else tail
@@ -279,10 +281,7 @@ class Auto(Method):
                 self.ranker_, self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers
             )
         self.spaces_ = [space.joined(points.X, self.Y_, new) for space in self.spaces_]
-        if self.tree_:
-            self.tree_ = self.tree_.widened(int(self.Y_.shape[1]))
-        if self.forest_:
-            self.forest_ = self.forest_.joined(self.words_, points.X, np.diff(self.Y_.indptr) > 0)
+        self.further_ = self.further_.joined(points.X, self.words_, self.Y_)
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
@@ -312,11 +311,7 @@ class Auto(Method):
             arrays |= under(name, space.state())
         if self.config.classifiers:
             arrays |= under("ranker", self.ranker_.state())
-        if self.tree_:
-            arrays |= under("tree", self.tree_.state())
-        if self.forest_:
-            arrays |= under("forest", self.forest_.state())
-        return State(arrays, facts)
+        return State(arrays | self.further_.state(), facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.damping_, self.cost_ = state.fact("damping", low=0.1, high=2), state.fact("cost", low=0)
@@ -332,11 +327,7 @@ class Auto(Method):
             kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
             if kept:  # there are none where a time budget left no room for them
                 self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
-        self.tree_ = self.forest_ = None
-        if self.config.codes and self.config.tree and (kept := state.part("tree")):
-            self.tree_ = tree.TreeRanker.restored(kept, n_features, n_labels)
-        if self.config.forest and (kept := state.part("forest")):
-            self.forest_ = Forest.restored(kept, np.diff(self.Y_.indptr) > 0)
+        self.further_ = Further.restored(state, self.config, n_features, self.Y_)
         self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:

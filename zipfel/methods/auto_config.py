@@ -9,6 +9,7 @@ from typing import Any
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
+from zipfel.ranker.conjunctions import ConjunctionConfig
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.forest import ForestConfig
 from zipfel.ranker.landmarks import RegressionConfig
@@ -16,7 +17,7 @@ from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "quick": {"codes": False, "forest": False, "neighbors": 50, "shortlist": 30}
+    "quick": {"codes": False, "forest": False, "conjunctions": False, "neighbors": 50, "shortlist": 30}
 }
 
 
@@ -49,6 +50,9 @@ class AutoConfig(declared.Config):
     forest: bool = param(
         True, "points that share the leaves of a forest with a document have a say; of so many, see docs"
     )
+    conjunctions: bool = param(
+        True, "classifiers of words and pairs of words have a say; where documents are many, and long, see docs"
+    )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
@@ -61,5 +65,6 @@ class AutoConfig(declared.Config):
     regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config
     pairing: PairingConfig = part(PairingConfig)  # noqa: RUF009 - a frozen config
     woods: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
+    conjoining: ConjunctionConfig = part(ConjunctionConfig)  # noqa: RUF009 - a frozen config
     branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

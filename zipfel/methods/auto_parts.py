@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
+from zipfel.index.dense import is_dense
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
+from zipfel.ranker.conjunctions import ConjunctionConfig, Conjunctions, with_pairs
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.forest import Forest, ForestConfig
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
@@ -42,6 +45,8 @@ _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _WOODED, _LEAFY = 100_000, 4_000_000
 """Points, and words of all of them, up to which there is a forest."""
+_FEW_LONG, _LONG = 5000, 100
+"""Points, and words of one of them on average, from which on there are conjunctions."""
 _BLOCK = 2048
 """Rows that votes are cast for, or compared with landmarks, at a time."""
 
@@ -63,6 +68,8 @@ class Fitting:
         self._solved: tuple[Problems, Array] | None = None
         self._grown: tuple[LabelTree, Problems, Array] | None = None
         self._forest: Forest | None = None
+        self._paired: sp.csr_matrix | None = None
+        self._conjoined: tuple[Problems, Array] | None = None
         self.has_forest = points.n_points <= _WOODED and points.X.nnz <= _LEAFY
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
@@ -138,6 +145,24 @@ class Fitting:
             seed = int(self.run.rng(26).integers(2**31))
             self._forest = Forest.grown(config, memory, self.points.Y, seen, seed)
         return self._forest.asking(seen & (np.diff(self.points.Y.indptr) > 0))
+
+    def has_long_documents(self) -> bool:
+        """Of 100 words or more on average, and neither too few of them to learn pairs of words from nor too many."""
+        n, rows = self.points.n_points, self.points.X
+        return _FEW_LONG <= n <= _WOODED and rows.nnz >= _LONG * n and not is_dense(rows)
+
+    def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
+        """On what the classifiers of single words have learnt from just before."""
+        assert self._solved is not None
+        problems, rows = replace(self._solved[0], dual=np.zeros(len(self._solved[0].dual))), self._solved[1]
+        if self._paired is None:
+            self._paired = with_pairs(self.points.X, config.words)
+        if self._conjoined is not None:
+            before, its_rows = self._conjoined
+            problems.start_from(before, np.searchsorted(rows, its_rows))
+        self._conjoined = problems, rows
+        found = self._paired if seen.all() else self._paired[rows]
+        return Conjunctions.fit(config, ranker, found, problems, self.run.seed)
 
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
         """What classifiers learn from; where they have learnt from fewer points, with what they learnt. Points keep the

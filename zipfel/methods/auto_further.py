@@ -1,0 +1,83 @@
+"""Whom auto asks about candidates besides: a label tree, a forest, classifiers of words together; each where there is
+one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.methods.auto_config import AutoConfig
+from zipfel.methods.base import State, under
+from zipfel.ranker import tree
+from zipfel.ranker.conjunctions import Conjunctions
+from zipfel.ranker.forest import Forest
+from zipfel.ranker.words import WordMemory
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Further:
+    tree: tree.TreeRanker | None = None
+    forest: Forest | None = None
+    conjunctions: Conjunctions | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Of what they say of a label."""
+        found = [tree.OPINIONS if self.tree else (), Forest.OPINIONS if self.forest else ()]
+        return [*found[0], *found[1], *(Conjunctions.OPINIONS if self.conjunctions else ())]
+
+    def opinions(
+        self,
+        X: sp.csr_matrix,
+        labels: Array,
+        margin: Array | None,
+        memory: WordMemory,
+        Y: sp.csr_matrix,
+        leaves: Array | None = None,
+    ) -> list[npt.NDArray[np.float32]]:
+        """(n, c) for each of `names`, of labels (n, c). margin: (n, c) what classifiers say of them; memory, Y: words
+        and labels of the training points; leaves: of the forest, where known."""
+        found = self.tree.opinions(X, labels) if self.tree else []
+        if self.forest:
+            leaves = self.forest.find(memory, X) if leaves is None else leaves
+            found += self.forest.opinions(leaves, labels, Y)
+        if self.conjunctions and margin is not None:
+            found += self.conjunctions.opinions(X, labels, margin)
+        return found
+
+    def without_forest(self) -> Further:
+        return replace(self, forest=None)
+
+    def open_to_all(self, Y: sp.csr_matrix) -> Further:
+        """With all points that have labels Y as voters."""
+        return replace(self, forest=self.forest and self.forest.asking(np.diff(Y.indptr) > 0))
+
+    def joined(self, X: sp.csr_matrix, memory: WordMemory, Y: sp.csr_matrix) -> Further:
+        """With more points X; memory, Y: words and labels of all."""
+        return replace(
+            self,
+            tree=self.tree and self.tree.widened(int(Y.shape[1])),
+            forest=self.forest and self.forest.joined(memory, X, np.diff(Y.indptr) > 0),
+        )
+
+    def state(self) -> dict[str, Array]:
+        parts = {"tree": self.tree, "forest": self.forest, "conjunctions": self.conjunctions}
+        return {key: array for name, part in parts.items() if part for key, array in under(name, part.state()).items()}
+
+    @classmethod
+    def restored(cls, state: State, config: AutoConfig, n_features: int, Y: sp.csr_matrix) -> Further:
+        """The counterpart of `state`; what the config does not ask for is left."""
+        n_labels, found = int(Y.shape[1]), cls()
+        if config.codes and config.tree and (kept := state.part("tree")):
+            found = replace(found, tree=tree.TreeRanker.restored(kept, n_features, n_labels))
+        if config.forest and (kept := state.part("forest")):
+            found = replace(found, forest=Forest.restored(kept, np.diff(Y.indptr) > 0))
+        if config.classifiers and config.conjunctions and (kept := state.part("conjunctions")):
+            found = replace(found, conjunctions=Conjunctions.restored(kept, n_features, n_labels))
+        return found
