@@ -39,9 +39,10 @@ FAINT = 1e-3
 _BLOCK = 2048
 """Points that are summed at a time."""
 _LEAST, _MOST, _SHARE = (500, 1000), 2000, 0.009
-_FEW_PRODUCTS, _PRODUCTS = 1.2e10, 1.2e11
+_FEW_PRODUCTS, _PRODUCTS, _POINTS = 1.2e10, 1.2e11, 8
 """Landmarks: one in 110 pairs of a point and a label, within limits. There are 1,000 at least as long as the sums over
-all points take few products, or else as many as do, but 500; more only as far as they do not take too many."""
+all points take few products, and as there are eight points for each, or else as many as do, but 500; more only as far
+as they do not take too many."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 2048, 30
@@ -149,7 +150,7 @@ class Landmarks:
 def _n_landmarks(n_points: int, n_pairs: int) -> int:
     """For so many points with so many labels in all."""
     cheap, affordable = (math.sqrt(products / max(1, n_points)) for products in (_FEW_PRODUCTS, _PRODUCTS))
-    least = min(max(_LEAST[0], cheap), _LEAST[1])
+    least = min(max(_LEAST[0], min(cheap, n_points / _POINTS)), _LEAST[1])
     return round(max(least, min(_MOST, _SHARE * n_pairs, affordable)))
 
 
