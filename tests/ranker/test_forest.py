@@ -163,6 +163,21 @@ def test_new_points_vote_in_the_leaves_that_they_come_to(made: tuple[WordMemory,
     assert (after[others] <= before[others]).all()
 
 
+def test_columns_that_no_point_has_cost_nothing(made: tuple[WordMemory, sp.csr_matrix, Forest]) -> None:
+    memory, Y, forest = made
+    far = 10**8  # a table of all would take gigabytes
+    wide = [sp.csr_matrix((m.data, m.indices * 10**6, m.indptr), shape=(N, far)) for m in (memory.rows, Y)]
+    again = Forest.grown(CONFIG, _Rows(wide[0]), wide[1], _seen(), seed=3)
+    np.testing.assert_array_equal(again.leaves, forest.leaves)
+
+
+class _Rows(WordMemory):
+    """Rows that nobody searches."""
+
+    def __init__(self, rows: sp.csr_matrix) -> None:
+        self.rows = rows
+
+
 def test_few_points_are_one_leaf() -> None:
     X, Y = _points(6)
     memory = WordMemory.whole(X)

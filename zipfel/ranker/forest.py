@@ -68,7 +68,7 @@ class Forest:
     def grown(cls, config: ForestConfig, memory: WordMemory, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
         """Of the points that are `seen` (n,), which are its voters; the others only come to their leaves."""
         seen = seen & (np.diff(Y.indptr) > 0) & (np.diff(memory.rows.indptr) > 0)
-        x, y = unit_csr(memory.rows), _weighted(Y, seen)
+        x, y = _occurring(unit_csr(memory.rows)), _weighted(_occurring(Y), seen)
         rows = *kernel_arrays(x), int(x.shape[1]), *kernel_arrays(y), int(y.shape[1]), seen
         seeds = np.random.default_rng(seed).integers(2**40, size=config.trees).tolist()
         found = at_once(*(partial(grow, *rows, config.leaf, config.sample, one) for one in seeds))
@@ -206,6 +206,13 @@ def _within(numbers: Array, limit: int) -> bool:
 def _narrow(numbers: Array) -> Array:
     """In two bytes each, if they fit."""
     return numbers.astype(np.uint16 if numbers.max(initial=0) <= np.iinfo(np.uint16).max else np.int32)
+
+
+def _occurring(rows: sp.csr_matrix) -> sp.csr_matrix:
+    """Without columns that have no entry: a file may declare millions, and tables have a row for each."""
+    columns, places = np.unique(rows.indices, return_inverse=True)
+    shape = (rows.shape[0], max(1, len(columns)))
+    return sp.csr_matrix((rows.data, places.astype(np.int32), rows.indptr), shape=shape)
 
 
 def _weighted(Y: sp.csr_matrix, seen: Array) -> sp.csr_matrix:
