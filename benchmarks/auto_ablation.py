@@ -10,10 +10,12 @@ from zipfel.bench.table import Column
 
 VARIANTS = {
     "auto": "auto",
+    "without the forest": "auto[forest=false]",
+    "without pairs of words": "auto[conjunctions=false]",
     "without the label tree": "auto[tree=false]",
     "documents and label sets have no space of their own": "auto[pairs=false]",
     "without codes, and so without tree and pairs": "auto[codes=false]",
-    "preset quick: the same, with half as many neighbours": "auto:quick",
+    "preset quick: without all of these, with half as many neighbours": "auto:quick",
     "codes of a matcher, whatever the number of labels": "auto[regression.most_labels=0]",
     "the same without single labels in the matcher's loss": "auto[regression.most_labels=0;matcher.labels=0]",
     "without classifiers": "auto[classifiers=false]",
