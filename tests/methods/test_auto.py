@@ -250,8 +250,9 @@ def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest
     np.testing.assert_array_equal(again.predict(train.X, 5).scores, method.predict(train.X, 5).scores)
     reasons = method.explain(train.X[3], [0, 1])
     assert {"conjunctions", "forest"} <= reasons.evidence[0].keys()
-    method.partial_fit(Points(train.X[:2], sp.csr_matrix(([1.0, 1.0], [[0, 1], [12, 12]]), shape=(2, 13))))
-    assert method.predict(train.X[:1], 13).labels.max() == 12
+    new = sp.csr_matrix(np.tile(np.arange(400) < 9, (6, 1)).astype(np.float32))  # documents unlike the others
+    method.partial_fit(Points(unit_csr(new), sp.csr_matrix((np.ones(6), (range(6), [12] * 6)), shape=(6, 13))))
+    assert method.predict(unit_csr(new[:1]), 1).labels.tolist() == [[12]]
     without = Auto(AutoConfig(conjunctions=False))
     without.fit(train, None, Run(seed=0))
     assert without.further_.conjunctions is None

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 from zipfel.ranker._forest import FAN
-from zipfel.ranker.forest import Forest, ForestConfig, _weighted
+from zipfel.ranker.forest import Forest, ForestConfig, _weighted, can_vote
 from zipfel.ranker.landmarks import FAINT
 from zipfel.ranker.words import WordMemory
 
@@ -38,7 +38,7 @@ def _seen(n: int = N) -> Array:
 @pytest.fixture(scope="module")
 def made() -> tuple[WordMemory, sp.csr_matrix, Forest]:
     X, Y = _points()
-    memory = WordMemory.whole(X)
+    memory = WordMemory.build(X, np.diff(Y.indptr) > 0)
     return memory, Y, Forest.grown(CONFIG, memory, Y, _seen(), seed=3)
 
 
@@ -107,8 +107,8 @@ def test_trees_are_shaped_by_the_points_that_are_seen_only(made: tuple[WordMemor
     assert not forest.voters[-2:].any()  # no words, no labels
     assert forest.leaves.shape == (N, CONFIG.trees)
     others = Y.copy()
-    hidden = np.flatnonzero(~_seen())
-    others.data[np.isin(np.repeat(np.arange(N), np.diff(Y.indptr)), hidden)] = 5
+    hidden = np.isin(np.repeat(np.arange(N), np.diff(Y.indptr)), np.flatnonzero(~_seen()))
+    others.indices[hidden] = (others.indices[hidden] * 7 + 3) % N_LABELS
     again = Forest.grown(CONFIG, memory, others, _seen(), seed=3)
     np.testing.assert_array_equal(again.leaves, forest.leaves)
     np.testing.assert_array_equal(again.members, forest.members)
@@ -141,9 +141,14 @@ def test_opinions_are_mean_shares_of_the_leaves_voters(made: tuple[WordMemory, s
     np.testing.assert_allclose(log_share, np.log(share + FAINT), rtol=1e-5)
 
 
-def test_a_document_alone_comes_to_the_same_leaves(made: tuple[WordMemory, sp.csr_matrix, Forest]) -> None:
-    memory, _, forest = made
-    asked, _ = _points(40, seed=4)
+def test_a_document_alone_comes_to_the_same_leaves() -> None:
+    """With words that are frequent, and there or not, so that many ways are equally near."""
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix((rng.random((N, 9)) < 0.4).astype(np.float32))
+    Y = sp.csr_matrix((rng.random((N, 5)) < 0.4).astype(np.float32))
+    memory = WordMemory.whole(X)
+    forest = Forest.grown(CONFIG, memory, Y, np.ones(N, dtype=bool), seed=0)
+    asked = sp.csr_matrix((rng.random((60, 9)) < 0.4).astype(np.float32))
     together = forest.find(memory, asked)
     np.testing.assert_array_equal(np.vstack([forest.find(memory, row) for row in asked]), together)
 
@@ -151,8 +156,9 @@ def test_a_document_alone_comes_to_the_same_leaves(made: tuple[WordMemory, sp.cs
 def test_new_points_vote_in_the_leaves_that_they_come_to(made: tuple[WordMemory, sp.csr_matrix, Forest]) -> None:
     memory, Y, forest = made
     X, more = _points(10, seed=5)
-    all_of_them = memory.joined(X, np.diff(more.indptr) > 0)
-    grown = forest.joined(all_of_them, X, np.append(forest.voters, np.arange(10) == 0))
+    all_of_them = memory.joined(X, np.arange(10) == 0)  # the others have no vote
+    grown = forest.asking(can_vote(memory)).joined(all_of_them, X)
+    forest = forest.asking(can_vote(memory))
     one = grown.find(all_of_them, X[0])
     np.testing.assert_array_equal(one[0], grown.leaves[N])
     labels = np.arange(N_LABELS)[None]
@@ -176,6 +182,32 @@ class _Rows(WordMemory):
 
     def __init__(self, rows: sp.csr_matrix) -> None:
         self.rows = rows
+
+
+def test_points_without_labels_come_to_the_leaves_of_their_words() -> None:
+    """Else the blend would learn that where there are no labels trees have nothing to say."""
+    X, Y = _points()
+    labelled = np.arange(N) % 5 > 0
+    Y = sp.csr_matrix(Y.toarray() * labelled[:, None])
+    memory, whole = WordMemory.build(X, np.diff(Y.indptr) > 0), WordMemory.whole(X)
+    forest = Forest.grown(CONFIG, memory, Y, _seen(), seed=3)
+    points = np.flatnonzero(~_seen() & (np.diff(X.indptr) > 0))
+    leaves = forest.leaves_of(points, memory, X[points])
+    np.testing.assert_array_equal(leaves, forest.find(memory, whole.rows[points]))
+    assert (leaves[~labelled[points]] != forest.leaves[points[~labelled[points]]]).any()
+
+
+def test_of_many_voters_in_a_leaf_some_are_asked() -> None:
+    X = sp.csr_matrix(np.ones((1000, 1), dtype=np.float32))
+    Y = sp.csr_matrix((np.arange(1000)[:, None] % [2, 4] == 0).astype(np.float32))
+    memory = WordMemory.whole(X)
+    forest = Forest.grown(CONFIG, memory, Y, np.ones(1000, dtype=bool), seed=0)
+    edges, voters = forest._ballots
+    assert np.diff(edges).max() == 100
+    assert len(np.unique(voters)) == 100
+    share, _ = forest.opinions(forest.find(memory, X[:1]), np.array([[0, 1]]), Y)
+    np.testing.assert_allclose(share, [[Y[voters, 0].mean(), Y[voters, 1].mean()]], atol=1e-5)
+    np.testing.assert_allclose(share, [[0.5, 0.25]], atol=0.15)
 
 
 def test_few_points_are_one_leaf() -> None:
@@ -205,6 +237,8 @@ def test_it_is_restored_as_it_was_and_damage_is_refused(made: tuple[WordMemory, 
         "scales that are no numbers": ("scales", state["scales"] * np.float32(np.nan)),
         "another number of nodes": ("sizes", state["sizes"] + 1),
         "a tree without nodes": ("sizes", state["sizes"] * 0),
+        "sizes whose sum wraps around": ("sizes", np.append(state["sizes"][:1], np.full(4, 2**62))),
+        "sizes that are not signed": ("sizes", state["sizes"].astype(np.uint64)),
         "a node that is split before it comes": ("is_split", np.roll(state["is_split"], 40)),
         "a node less that is split": ("is_split", fewer),
         "leaves of other points": ("leaves", state["leaves"][:-1]),

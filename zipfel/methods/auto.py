@@ -68,7 +68,7 @@ _SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
 """Under these names they are kept; the first has an encoder of this kind, or a regression's."""
 _REST = 5
 """How many times as long as settings and neighbours the rest takes at least; where a time budget leaves less, there are
-no codes, and so no tree and no pairs, as with `--preset quick`."""
+no codes, and so no tree and no pairs, no forest and no conjunctions, as with `--preset quick`."""
 
 
 class Auto(Method):
@@ -104,8 +104,9 @@ class Auto(Method):
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             context = Context.of(points.Y[seen]) if self.config.context else None
-            leaves = self.further_.forest.leaves[held] if self.further_.forest else None
-            self._learn_blend(points.take(held), fitting.near_among(seen, held), leaves, context)
+            forest, asked = self.further_.forest, points.take(held)
+            leaves = forest.leaves_of(held, self.words_, asked.X) if forest else None
+            self._learn_blend(asked, fitting.near_among(seen, held), leaves, context)
             fitting.has_forest = self.further_.forest is not None
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
@@ -113,7 +114,7 @@ class Auto(Method):
         elif not seen.all():  # all points count and vote nevertheless, as in a loaded model
             self._count(points.Y)
             self.spaces_ = [space.open_to_all(points.Y) for space in self.spaces_]
-            self.further_ = self.further_.open_to_all(points.Y)
+            self.further_ = self.further_.open_to_all(self.words_)
 
     def _choose_damping(self, points: Points, held: Array, run: Run) -> float:
         """As configured, or chosen without the held-out points."""
@@ -327,7 +328,7 @@ class Auto(Method):
             kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
             if kept:  # there are none where a time budget left no room for them
                 self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
-        self.further_ = Further.restored(state, self.config, n_features, self.Y_)
+        self.further_ = Further.restored(state, self.config, self.words_, n_features, n_labels)
         self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:

@@ -14,7 +14,7 @@ from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.base import State, under
 from zipfel.ranker import tree
 from zipfel.ranker.conjunctions import Conjunctions
-from zipfel.ranker.forest import Forest
+from zipfel.ranker.forest import Forest, can_vote
 from zipfel.ranker.words import WordMemory
 
 Array = npt.NDArray[Any]
@@ -47,23 +47,24 @@ class Further:
         if self.forest:
             leaves = self.forest.find(memory, X) if leaves is None else leaves
             found += self.forest.opinions(leaves, labels, Y)
-        if self.conjunctions and margin is not None:
+        if self.conjunctions:
+            assert margin is not None  # there are none without classifiers
             found += self.conjunctions.opinions(X, labels, margin)
         return found
 
     def without_forest(self) -> Further:
         return replace(self, forest=None)
 
-    def open_to_all(self, Y: sp.csr_matrix) -> Further:
-        """With all points that have labels Y as voters."""
-        return replace(self, forest=self.forest and self.forest.asking(np.diff(Y.indptr) > 0))
+    def open_to_all(self, memory: WordMemory) -> Further:
+        """With all points that can vote as voters."""
+        return replace(self, forest=self.forest and self.forest.asking(can_vote(memory)))
 
     def joined(self, X: sp.csr_matrix, memory: WordMemory, Y: sp.csr_matrix) -> Further:
         """With more points X; memory, Y: words and labels of all."""
         return replace(
             self,
             tree=self.tree and self.tree.widened(int(Y.shape[1])),
-            forest=self.forest and self.forest.joined(memory, X, np.diff(Y.indptr) > 0),
+            forest=self.forest and self.forest.joined(memory, X),
         )
 
     def state(self) -> dict[str, Array]:
@@ -71,13 +72,13 @@ class Further:
         return {key: array for name, part in parts.items() if part for key, array in under(name, part.state()).items()}
 
     @classmethod
-    def restored(cls, state: State, config: AutoConfig, n_features: int, Y: sp.csr_matrix) -> Further:
+    def restored(cls, state: State, config: AutoConfig, memory: WordMemory, n_features: int, n_labels: int) -> Further:
         """The counterpart of `state`; what the config does not ask for is left."""
-        n_labels, found = int(Y.shape[1]), cls()
+        found = cls()
         if config.codes and config.tree and (kept := state.part("tree")):
             found = replace(found, tree=tree.TreeRanker.restored(kept, n_features, n_labels))
         if config.forest and (kept := state.part("forest")):
-            found = replace(found, forest=Forest.restored(kept, np.diff(Y.indptr) > 0))
+            found = replace(found, forest=Forest.restored(kept, can_vote(memory)))
         if config.classifiers and config.conjunctions and (kept := state.part("conjunctions")):
             found = replace(found, conjunctions=Conjunctions.restored(kept, n_features, n_labels))
         return found

@@ -38,16 +38,21 @@ def learn_judge(
     doubted = Forest.OPINIONS if n_points > _DEAR else ()
     known, kept = labels >= 0, [name not in doubted for name in names]
     monotone = [name for name in names if name != "frequency"]
+
+    def joined(used: Sequence[bool]) -> Blend:
+        its_names = [name for name, is_used in zip(names, used, strict=True) if is_used]
+        return Blend.fit_top(its_names, evidence[:, :, used], hits, known, monotone=monotone)
+
+    def quality(blend: Blend, used: Sequence[bool]) -> float:
+        return float(precisions(np.where(known, blend(evidence[:, :, used]), -np.inf), hits).mean())
+
+    used = [True] * len(names)
+    blend = joined(used)
     if not all(kept):
-        rest = [name for name in names if name not in doubted]
-        blends = (
-            Blend.fit_top(names, evidence, hits, known, monotone=monotone)(evidence),
-            Blend.fit_top(rest, evidence[:, :, kept], hits, known, monotone=monotone)(evidence[:, :, kept]),
-        )
-        gain = np.subtract(*(precisions(np.where(known, scores, -np.inf), hits).mean() for scores in blends))
-        if gain < _WORTH:
-            return Judge.fit(rest, labels, evidence[:, :, kept], hits, context, monotone=monotone), kept
-    return Judge.fit(names, labels, evidence, hits, context, monotone=monotone), [True] * len(names)
+        bare = joined(kept)
+        if quality(blend, used) - quality(bare, kept) < _WORTH:
+            blend, used = bare, kept
+    return Judge.fit(blend.names, labels, evidence[:, :, used], hits, context, monotone=monotone, first=blend), used
 
 
 def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array, truth: sp.csr_matrix) -> float:

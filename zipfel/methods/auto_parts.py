@@ -17,7 +17,7 @@ from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.conjunctions import ConjunctionConfig, Conjunctions, with_pairs
 from zipfel.ranker.encoder import MatcherConfig
-from zipfel.ranker.forest import Forest, ForestConfig
+from zipfel.ranker.forest import Forest, ForestConfig, can_vote
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.pairing import Pairing, PairingConfig
@@ -52,10 +52,10 @@ _BLOCK = 2048
 
 
 class Fitting:
-    """points: all of them; near: their neighbours by words, themselves left out; has_time: for codes and what hangs on
-    them; has_forest: unless points are too many or too long (classifiers know long documents best), or it was found
-    not to pay. Parts are trained on the points that are `seen`, a mask (n,): first without the held-out ones, then on
-    all."""
+    """points: all of them; near: their neighbours by words, themselves left out; has_time: for more than neighbours and
+    classifiers; has_forest: unless points are too many or too long (classifiers know long documents best), or it was
+    found not to pay. Parts are trained on the points that are `seen`, a mask (n,): first without the held-out ones,
+    then on all."""
 
     def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time
@@ -144,7 +144,7 @@ class Fitting:
         if self._forest is None:
             seed = int(self.run.rng(26).integers(2**31))
             self._forest = Forest.grown(config, memory, self.points.Y, seen, seed)
-        return self._forest.asking(seen & (np.diff(self.points.Y.indptr) > 0))
+        return self._forest.asking(seen & can_vote(memory))
 
     def has_long_documents(self) -> bool:
         """Of 100 words or more on average, and neither too few of them to learn pairs of words from nor too many."""

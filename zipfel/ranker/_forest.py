@@ -260,17 +260,16 @@ def ask_leaves(
 ) -> None:
     """Rows start..stop of out (n, c): the mean over trees of the share of a leaf's voters that have each label of
     labels (n, c), 0 where it is -1."""
-    sums, n_trees = np.zeros(n_labels, dtype=np.float32), leaves.shape[1]
+    sums, n_trees = np.empty(n_labels, dtype=np.float32), leaves.shape[1]
     for i in range(start, stop):
+        for c in range(labels.shape[1]):
+            if labels[i, c] >= 0:
+                sums[labels[i, c]] = np.float32(0.0)
         for t in range(n_trees):
             a, b = edges[leaves[i, t]], edges[leaves[i, t] + 1]
             share = np.float32(1.0 / (n_trees * max(1, b - a)))
             for j in range(a, b):
                 for u in range(y_ptr[voters[j]], y_ptr[voters[j] + 1]):
-                    sums[y_ids[u]] += share
+                    sums[y_ids[u]] += share  # of labels that are not asked about anything
         for c in range(labels.shape[1]):
             out[i, c] = sums[labels[i, c]] if labels[i, c] >= 0 else np.float32(0.0)
-        for t in range(n_trees):
-            for j in range(edges[leaves[i, t]], edges[leaves[i, t] + 1]):
-                for u in range(y_ptr[voters[j]], y_ptr[voters[j] + 1]):
-                    sums[y_ids[u]] = np.float32(0.0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,20 +21,22 @@ from numba import njit
 
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
-from zipfel.kernels.sparse_rows import canonical
+from zipfel.index.sparse import unit_csr
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.ranker.problems import Problems
 from zipfel.ranker.sparse import RankerConfig, SparseRanker
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
-PLACES = 1 << 20
+PLACES, MOST_WORDS = 1 << 20, 50
+_ROOM = MOST_WORDS * (MOST_WORDS - 1) // 2
+"""Places at the end that only pairs are moved to whose own are taken."""
 _AS_GIVEN = RankerConfig(damping=1.0)
 
 
 @dataclass(frozen=True)
 class ConjunctionConfig(Config):
-    words: int = param(20, "weightiest words of a document that are taken together, two by two", low=2, high=200)
+    words: int = param(20, "weightiest words of a document that are taken together, two by two", low=2, high=MOST_WORDS)
     threshold: float = param(0.15, "weights of these classifiers up to this are dropped", low=0)
 
 
@@ -57,10 +60,16 @@ class Conjunctions:
     def opinions(self, X: sp.csr_matrix, labels: Array, plain: Array) -> list[npt.NDArray[np.float32]]:
         """OPINIONS of the labels (n, c) of each row: its margin, a slope of its own on either side of zero. plain:
         (n, c) what classifiers of single words say, which stands for labels that came later, and for none."""
-        known = (labels >= 0) & (labels < len(self.ranker.bias_))
+        known = self._has_learnt[np.where(labels < len(self._has_learnt), labels, -1)]
         margin = self.ranker.score(with_pairs(X, self.words), np.where(known, labels, -1))
         margin = np.where(known, margin, plain).astype(np.float32)
         return [np.minimum(margin, 0), np.maximum(margin, 0)]
+
+    @cached_property
+    def _has_learnt(self) -> npt.NDArray[np.bool_]:
+        """(n_labels + 1,) which labels had points; the last, none, has not."""
+        ranker = self.ranker
+        return np.append((np.diff(ranker.weights_.indptr) > 0) | (ranker.bias_ != -1), False)
 
     def state(self) -> dict[str, Array]:
         return {"words": np.array([self.words], dtype=np.int64), **self.ranker.state()}
@@ -69,7 +78,8 @@ class Conjunctions:
     def restored(cls, arrays: Mapping[str, Array], n_features: int, n_labels: int) -> Conjunctions:
         """The counterpart of `state`; a model file may come from anywhere."""
         words, n_known = arrays.get("words", np.zeros(())), arrays.get("bias", np.zeros(0)).size
-        if words.shape != (1,) or words.dtype != np.int64 or not 2 <= words[0] <= 200 or n_known > n_labels:
+        fits = words.shape == (1,) and words.dtype == np.int64 and 2 <= words[0] <= MOST_WORDS
+        if not fits or not 1 <= n_known <= n_labels:
             raise ModelFileError("the classifiers of words together are damaged in the model: words, or labels")
         return cls(int(words[0]), SparseRanker.restored(arrays, n_features + PLACES, n_known, _AS_GIVEN))
 
@@ -77,7 +87,7 @@ class Conjunctions:
 def with_pairs(X: sp.csr_matrix, words: int) -> sp.csr_matrix:
     """(n, n_features + 2^20): the rows, of unit length, and the pairs of their weightiest words, each half of the
     length. A row of one word has no pairs, and stays as it is."""
-    X = canonical(X)
+    X = unit_csr(X)
     sizes = np.diff(X.indptr).astype(np.int64)
     paired = np.minimum(sizes, words)
     ends = np.append(0, np.cumsum(sizes + paired * (paired - 1) // 2))
@@ -91,12 +101,12 @@ def with_pairs(X: sp.csr_matrix, words: int) -> sp.csr_matrix:
 
 @njit(cache=True, nogil=True)
 def place_of(one: int, other: int) -> int:
-    """Where the pair of two features is kept, the lower one first: from 0 to 2^20."""
+    """Where the pair of two features is kept, the lower one first: from 0 to 2^20, less some room at the end."""
     mixed = np.uint64(one) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(32)
-    found: int = np.int64(mixed & np.uint64(PLACES - 1))
+    found: int = np.int64(mixed % np.uint64(PLACES - _ROOM))
     return found
 
 

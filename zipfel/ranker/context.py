@@ -84,9 +84,11 @@ class Judge:
         context: Context | None,
         *,
         monotone: Sequence[str],
+        first: Blend | None = None,
     ) -> Judge:
-        """labels: (n, c) candidates, -1 pads; evidence: (n, c, f); hits: (n, c); context: none, for no second."""
-        first = Blend.fit_top(names, evidence, hits, labels >= 0, monotone=monotone)
+        """labels: (n, c) candidates, -1 pads; evidence: (n, c, f); hits: (n, c); context: none, for no second; first:
+        where it is known."""
+        first = first or Blend.fit_top(names, evidence, hits, labels >= 0, monotone=monotone)
         return cls(first, _learn_second(first, context, labels, evidence, hits, monotone) if context else None)
 
     @property

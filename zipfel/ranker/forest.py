@@ -34,6 +34,8 @@ from zipfel.threads import at_once, over_blocks
 Array = npt.NDArray[Any]
 _LEAST_WEIGHT = 0.1
 """Of a label that nearly every point has."""
+_ASKED = 100
+"""Voters of a leaf at most: points that no label tells apart are never split, however many there are."""
 _COSINES = 4_000_000
 """Of documents with training points, that are looked at at a time."""
 
@@ -67,7 +69,7 @@ class Forest:
     @classmethod
     def grown(cls, config: ForestConfig, memory: WordMemory, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
         """Of the points that are `seen` (n,), which are its voters; the others only come to their leaves."""
-        seen = seen & (np.diff(Y.indptr) > 0) & (np.diff(memory.rows.indptr) > 0)
+        seen = seen & can_vote(memory)
         x, y = _occurring(unit_csr(memory.rows)), _weighted(_occurring(Y), seen)
         rows = *kernel_arrays(x), int(x.shape[1]), *kernel_arrays(y), int(y.shape[1]), seen
         seeds = np.random.default_rng(seed).integers(2**40, size=config.trees).tolist()
@@ -114,13 +116,21 @@ class Forest:
         over_blocks(lambda a, b: ask_leaves(a, b, *asked, out), len(out))
         return [out, np.log(out + np.float32(FAINT))]
 
+    def leaves_of(self, points: Array, memory: WordMemory, X: sp.csr_matrix) -> npt.NDArray[np.int32]:
+        """(n, trees) of some of the training points, X their words: of those without labels, which the memory does not
+        keep, as of documents."""
+        leaves, unknown = self.leaves[points], np.flatnonzero(~can_vote(memory)[points])
+        if len(unknown):
+            leaves[unknown] = self.find(memory, X[unknown])
+        return leaves
+
     def asking(self, voters: Array) -> Forest:
         """The same with other voters."""
         return replace(self, voters=voters)
 
-    def joined(self, memory: WordMemory, X: sp.csr_matrix, voters: Array) -> Forest:
-        """With more points X behind its own; memory: all of them; voters: which of all vote."""
-        return replace(self, leaves=np.vstack([self.leaves, self.find(memory, X)]), voters=voters)
+    def joined(self, memory: WordMemory, X: sp.csr_matrix) -> Forest:
+        """With more points X behind its own; memory: all of them."""
+        return replace(self, leaves=np.vstack([self.leaves, self.find(memory, X)]), voters=can_vote(memory))
 
     @cached_property
     def _roots(self) -> npt.NDArray[np.int32]:
@@ -137,12 +147,13 @@ class Forest:
 
     @cached_property
     def _ballots(self) -> tuple[Array, Array]:
-        """The voters of each node, as a list with nodes + 1 ends."""
-        rows = np.flatnonzero(self.voters).astype(np.int32)
+        """The voters of each node, as a list with nodes + 1 ends; of many, some at random."""
+        rows = np.random.default_rng(0).permutation(np.flatnonzero(self.voters)).astype(np.int32)
         at = (self.leaves[rows] + self._roots).T.ravel()  # tree by tree
         counts = np.bincount(at, minlength=len(self.is_split))
         order = np.argsort(at, kind="stable")
-        return np.append(0, np.cumsum(counts)), rows[order % max(1, len(rows))]
+        kept = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts) < _ASKED
+        return np.append(0, np.cumsum(np.minimum(counts, _ASKED))), rows[order[kept] % max(1, len(rows))]
 
     def state(self) -> dict[str, Array]:
         """As small as the numbers are."""
@@ -169,6 +180,12 @@ class Forest:
         return cls(**found | wide | {"is_split": found["is_split"].astype(bool)}, voters=voters)
 
 
+def can_vote(memory: WordMemory) -> npt.NDArray[np.bool_]:
+    """(n,) which points have words and labels: the memory keeps no words of points without labels."""
+    found: npt.NDArray[np.bool_] = np.diff(memory.rows.indptr) > 0
+    return found
+
+
 def _is_sound(found: Mapping[str, Array], n_points: int) -> bool:
     """Every number is within what it counts, and every child comes behind its parent, so that each path ends."""
     sizes, split, edges, scales = (found[name] for name in ("sizes", "is_split", "edges", "scales"))
@@ -176,6 +193,8 @@ def _is_sound(found: Mapping[str, Array], n_points: int) -> bool:
     whole = all(found[name].dtype.kind in "iu" for name in found if name != "scales")
     shapes = sizes.ndim == split.ndim == edges.ndim == members.ndim == 1 and classes.shape == members.shape
     if not (whole and shapes and len(sizes) and leaves.shape == (n_points, len(sizes)) and (sizes > 0).all()):
+        return False
+    if sizes.dtype != np.int64 or sizes.max() > split.size:  # a sum of larger ones could wrap around
         return False
     if split.size != sizes.sum() or split.max() > 1 or split.min() < 0 or edges.dtype != np.int64:
         return False

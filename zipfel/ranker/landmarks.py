@@ -56,7 +56,7 @@ class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(
         None,
-        "m; none: one in 110 labels of all points, 1,000 (where points are many, 500) to 2,000",
+        "m; none: one in 110 labels of all points, 1,000 (where points are many, or few, 500) to 2,000",
         symbol="m",
         low=1,
         high=20_000,
