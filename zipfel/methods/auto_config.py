@@ -48,7 +48,7 @@ class AutoConfig(declared.Config):
         "documents and label sets in one space have a say; where codes are a regression's, and features few, see docs",
     )
     forest: bool = param(
-        True, "points that share the leaves of a forest with a document have a say; of so many, see docs"
+        True, "points in the same leaves of a forest have a say; where they are not too many, nor too long, see docs"
     )
     conjunctions: bool = param(
         True, "classifiers of words and pairs of words have a say; where documents are many, and long, see docs"
