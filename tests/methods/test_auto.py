@@ -256,3 +256,10 @@ def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest
     without = Auto(AutoConfig(conjunctions=False))
     without.fit(train, None, Run(seed=0))
     assert without.further_.conjunctions is None
+
+
+def test_a_validation_set_without_points_is_none() -> None:
+    train = known().train
+    method = Auto(AutoConfig.from_dict(QUICK["auto"]))
+    method.fit(train, train.take(np.arange(0)), Run(seed=1, threads=1))
+    np.testing.assert_array_equal(method.predict(train.X, 3).labels, _fitted().predict(train.X, 3).labels)

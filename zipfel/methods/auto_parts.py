@@ -225,7 +225,7 @@ def with_held_out(train: Points, valid: Points | None, share: float, run: Run) -
     """All points, and which rows of them the blend is learnt on: those of `valid`, or a share of train; all, where they
     are too few to hold any out."""
     n = train.n_points
-    if valid is not None:
+    if valid is not None and valid.n_points:
         valid = Points(valid.X, valid.Y[:, : train.n_labels])
         return train.joined(valid), np.arange(n, n + valid.n_points)
     if n < _FEW:
