@@ -43,8 +43,8 @@ _MANY = 2000
 """Features above which a label tree is grown, however many labels there are."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
-_WOODED, _LEAFY = 100_000, 4_000_000
-"""Points, and words of all of them, up to which there is a forest."""
+_MOST, _LEAFY = 100_000, 4_000_000
+"""Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
 _FEW_LONG, _LONG = 5000, 100
 """Points, and words of one of them on average, from which on there are conjunctions."""
 _BLOCK = 2048
@@ -70,7 +70,7 @@ class Fitting:
         self._forest: Forest | None = None
         self._paired: sp.csr_matrix | None = None
         self._conjoined: tuple[Problems, Array] | None = None
-        self.has_forest = points.n_points <= _WOODED and points.X.nnz <= _LEAFY
+        self.has_forest = points.n_points <= _MOST and points.X.nnz <= _LEAFY
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
         """The neighbours of some rows, without those that are not to be seen."""
@@ -149,7 +149,7 @@ class Fitting:
     def has_long_documents(self) -> bool:
         """Of 100 words or more on average, and neither too few of them to learn pairs of words from nor too many."""
         n, rows = self.points.n_points, self.points.X
-        return _FEW_LONG <= n <= _WOODED and rows.nnz >= _LONG * n and not is_dense(rows)
+        return _FEW_LONG <= n <= _MOST and rows.nnz >= _LONG * n and not is_dense(rows)
 
     def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
         """On what the classifiers of single words have learnt from just before."""

@@ -38,10 +38,18 @@ def new_labels(Y: sp.csr_matrix, n_before: int) -> Array:
 
 
 def extended(
-    ranker: SparseRanker, memory: WordMemory, Y: sp.csr_matrix, new: Array, config: RankerConfig, **asked: int
+    ranker: SparseRanker,
+    memory: WordMemory,
+    Y: sp.csr_matrix,
+    new: Array,
+    config: RankerConfig,
+    *,
+    near: int,
+    strangers: int,
 ) -> SparseRanker:
-    """The classifiers as they are, and ones of the labels that are new; asked: what `_learn_classifiers` takes."""
-    learnt = _learn_classifiers(memory, Y, new, config, **asked) if len(new) else None
+    """The classifiers as they are, and ones of the labels that are new, learnt from `near` points of each of theirs and
+    so many strangers."""
+    learnt = _learn_classifiers(memory, Y, new, config, near=near, strangers=strangers) if len(new) else None
     return _with_classifiers(ranker, learnt, new, int(Y.shape[1]))
 
 
