@@ -164,18 +164,20 @@ def check_halted() -> None:
         raise Halted
 
 
-def at_once(*works: Callable[[], T], threads: int | None = None) -> list[T]:
+def at_once(*works: Callable[[], T], threads: int | None = None, sharing: bool = False) -> list[T]:
     """What each of them returns, in order. They run side by side, one thread each, as many as there are threads.
 
     For work in long steps that gains little from a second thread, e.g. training on small batches. The first error
     ends the others, too, at their next `check_halted`; each is asked before it begins. threads: where works inside
-    others are to have more than the one thread that is theirs.
+    others are to have more than the one thread that is theirs. sharing: kernels inside are spread over all threads, as
+    some works may end long before others.
     """
     threads = min(threads or get_threads(), len(works))
     if threads <= 1:
         return [_halting(work, getattr(_at_work, "halt", None)) for work in works]
     halt = _Halt(getattr(_at_work, "halt", None))
-    with use_threads(1), blas_threads(), ThreadPoolExecutor(threads, "zipfel-work") as pool:
+    inside = get_threads() if sharing else 1
+    with use_threads(inside), blas_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
         results = [pool.submit(_halting, work, halt) for work in works]
         try:
             wait(results, return_when=FIRST_EXCEPTION)

@@ -17,7 +17,7 @@ from zipfel.index.sparse import unit_csr
 from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_config import AutoConfig
-from zipfel.methods.auto_judge import TAILS, largest_bonus, learn_judge
+from zipfel.methods.auto_judge import TAILS, HeldOut, largest_bonus, learn_judge
 from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
 from zipfel.ranker.forest import Forest
@@ -215,8 +215,7 @@ def test_a_short_time_budget_leaves_codes_out(rest: float, monkeypatch: pytest.M
 @pytest.mark.parametrize(("n", "bonus"), [(10, 0.0), (200, 0.1), (300, 0.2), (600, 0.4), (5000, 0.4)])
 def test_few_points_prove_no_large_bonus(n: int, bonus: float) -> None:
     labels, scores = np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.float32)  # a bonus costs nothing here
-    truth = sp.csr_matrix(np.ones((n, 1), dtype=np.float32))
-    assert largest_bonus(labels, scores, np.ones(1), truth) == bonus <= max(TAILS)
+    assert largest_bonus(labels, scores, np.ones(1), np.ones((n, 1), dtype=bool)) == bonus <= max(TAILS)
 
 
 @pytest.mark.parametrize(
@@ -229,8 +228,9 @@ def test_a_forest_of_many_points_has_to_pay(n_points: int, tells: bool, kept: bo
     votes = hits + rng.normal(size=hits.shape)
     forest = (hits if tells else 0) + rng.normal(size=hits.shape)
     evidence = np.stack([votes, forest, np.exp(forest)], axis=2).astype(np.float32)
-    judge, used = learn_judge(["votes", *Forest.OPINIONS], labels, evidence, hits, None, n_points)
-    assert used == [True, kept, kept]
+    held = HeldOut(["votes", *Forest.OPINIONS], labels, evidence, sp.csr_matrix(hits), np.ones(20), n_points)
+    judge, tail = learn_judge(held, None, 0.2)
+    assert tail == 0.2
     assert judge.names == ("votes", *(Forest.OPINIONS if kept else ()))
 
 

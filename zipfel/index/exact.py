@@ -20,15 +20,15 @@ class ExactIndex(Index):
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         places = np.full((len(queries), k), -1, dtype=np.int64)
-        with blas_threads():
-            for a in range(0, len(queries), _QUERIES):
-                b = min(a + _QUERIES, len(queries))
+
+        def search(begin: int, end: int) -> None:
+            for a in range(begin, end, _QUERIES):
+                b = min(a + _QUERIES, end)
                 for start in range(0, len(self.vectors), _VECTORS):
                     block = queries[a:b] @ self.vectors[start : start + _VECTORS].T  # (b - a, at most _VECTORS)
-                    _merge(block, start, best[a:b], places[a:b])
-        over_blocks(lambda i, j: sort_topk(best, places, i, j), len(queries))
+                    merge_topk(block, start, best[a:b], places[a:b], 0, b - a)
+            sort_topk(best, places, begin, end)
+
+        with blas_threads(1):
+            over_blocks(search, len(queries))
         return places, best
-
-
-def _merge(block: Vectors, start: int, best: Vectors, places: Ids) -> None:
-    over_blocks(lambda i, j: merge_topk(block, start, best, places, i, j), len(block))

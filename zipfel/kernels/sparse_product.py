@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.kernels.sparse_topk import kernel_arrays
-from zipfel.threads import over_blocks
+from zipfel.threads import blas_threads, over_blocks
 
 Array = npt.NDArray[Any]
 _FREQUENT = 0.1
@@ -37,9 +37,14 @@ class SparseProduct:
         front = np.zeros((n, len(self._dense)), dtype=np.float32)
         rest = np.zeros((n, self._dense.shape[1]), dtype=np.float32)
         rows = kernel_arrays(left)
-        over_blocks(lambda a, b: _add_rows(*rows, *self._right, self._place, a, b, front, rest), n)
-        if len(self._dense):
-            rest += front @ self._dense
+
+        def add(a: int, b: int) -> None:
+            _add_rows(*rows, *self._right, self._place, a, b, front, rest)
+            if len(self._dense):
+                rest[a:b] += front[a:b] @ self._dense
+
+        with blas_threads(1):
+            over_blocks(add, n)
         return rest
 
 

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +38,7 @@ from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_further import Further
-from zipfel.methods.auto_judge import largest_bonus, learn_judge
+from zipfel.methods.auto_judge import HeldOut, learn_judge
 from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_shortlisted, n_strangers, with_held_out
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
@@ -49,17 +48,15 @@ from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
 from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
-from zipfel.ranker.blend import is_true
 from zipfel.ranker.centring import centre_of, centred
 from zipfel.ranker.context import Context, Judge
 from zipfel.ranker.encoder import Encoder, PairEncoder
-from zipfel.ranker.forest import Forest
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.setting import COSTS, DAMPINGS, choose_damping
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.threads import at_once
+from zipfel.threads import at_once, blas_threads
 
 Array = npt.NDArray[Any]
 _BLOCK, _USUAL = 2048, 100
@@ -103,18 +100,19 @@ class Auto(Method):
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45), has_time=has_time)
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
-            context = Context.of(points.Y[seen]) if self.config.context else None
-            forest, asked = self.further_.forest, points.take(held)
-            leaves = forest.leaves_of(held, self.words_, asked.X) if forest else None
-            self._learn_blend(asked, fitting.near_among(seen, held), leaves, context)
-            fitting.has_forest = self.further_.forest is not None
+            asked = self._evidence_of(points, held, fitting.near_among(seen, held))
+        blend = partial(self._learn_blend, asked, points.Y[seen], run)
         if run.time_left() > time.monotonic() - start and not seen.all():
             fitting.run = run
-            self._fit_parts(fitting, np.ones(points.n_points, dtype=bool))
-        elif not seen.all():  # all points count and vote nevertheless, as in a loaded model
-            self._count(points.Y)
-            self.spaces_ = [space.open_to_all(points.Y) for space in self.spaces_]
-            self.further_ = self.further_.open_to_all(self.words_)
+            at_once(blend, partial(self._fit_parts, fitting, np.ones(points.n_points, dtype=bool)), sharing=True)
+        else:
+            blend()
+            if not seen.all():  # all points count and vote nevertheless, as in a loaded model
+                self._count(points.Y)
+                self.spaces_ = [space.open_to_all(points.Y) for space in self.spaces_]
+                self.further_ = self.further_.open_to_all(self.words_)
+        if not set(self.further_.names) <= set(self.blend_.first.names):
+            self.further_ = self.further_.without_forest()
 
     def _choose_damping(self, points: Points, held: Array, run: Run) -> float:
         """As configured, or chosen without the held-out points."""
@@ -128,8 +126,9 @@ class Auto(Method):
         voters = seen & (np.diff(points.Y.indptr) > 0)
         self._count(points.Y[seen])
         self.Y_, self.spaces_ = points.Y, []
-        grown: list[Forest] = []
+        grown: dict[str, Any] = {}
         few = fitting.has_few_labels(c.regression)
+        codes = c.codes and fitting.has_time
 
         def encoded(found: AnyEncoder) -> None:
             self.spaces_.append(memory.Space.build(found, fitting.codes(found), points.Y, voters, exact=not seen.all()))
@@ -137,10 +136,14 @@ class Auto(Method):
         def encoder() -> None:
             with run.timed("encoder"):
                 encoded(fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen))
+            if c.tree and few and fitting.has_many_features():
+                with run.timed("tree"):
+                    its_codes = self.spaces_[0].memory.points
+                    grown["tree"] = fitting.train_tree(c.branching, c.ranker, its_codes, seen)
 
         def pairing() -> None:
             with run.timed("pairing"):
-                encoded(fitting.train_pairing(c.pairing, seen))
+                grown["pairs"] = fitting.train_pairing(c.pairing, seen)
 
         def classifiers() -> None:
             with run.timed("classifiers"):
@@ -152,31 +155,24 @@ class Auto(Method):
                     self.cost_ = fitting.choose_cost(c.ranker, costs, problems, seen)
                 self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
                 fitting.train_classifiers(self.ranker_, problems, seen)
+            if c.conjunctions and fitting.has_time and fitting.has_long_documents():
+                with run.timed("conjunctions"):
+                    grown["conjunctions"] = fitting.train_conjunctions(c.conjoining, self.ranker_.config, seen)
 
         def forest() -> None:
             with run.timed("forest"):
-                grown.append(fitting.train_forest(c.woods, self.words_, seen))
+                grown["forest"] = fitting.train_forest(c.woods, self.words_, seen)
 
-        codes = c.codes and fitting.has_time
         works = [
-            *[encoder] * codes,
             *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
             *[classifiers] * c.classifiers,
+            *[encoder] * codes,
             *[forest] * (c.forest and fitting.has_time and fitting.has_forest),
         ]
-        if few and works[:1] == [encoder]:  # it has work for all cores
-            works.pop(0)()
-        at_once(*works)
-        found = Further(forest=grown[0] if grown else None)
-        if c.tree and codes and few and fitting.has_many_features():
-            with run.timed("tree"):
-                its_codes = self.spaces_[0].memory.points
-                found = replace(found, tree=fitting.train_tree(c.branching, c.ranker, its_codes, seen))
-        if c.conjunctions and c.classifiers and fitting.has_time and fitting.has_long_documents():
-            with run.timed("conjunctions"):
-                judges = fitting.train_conjunctions(c.conjoining, self.ranker_.config, seen)
-                found = replace(found, conjunctions=judges)
-        self.further_ = found
+        at_once(*works, sharing=few)
+        if "pairs" in grown:
+            encoded(grown.pop("pairs"))
+        self.further_ = Further(**grown)
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.__dict__.pop("_context", None)  # of other points
@@ -228,20 +224,23 @@ class Auto(Method):
             found = join_votes(found, space.search(its_codes, self.config.neighbors))
         return found
 
-    def _learn_blend(self, held: Points, near: Found, leaves: Array | None, context: Context | None) -> None:
+    def _evidence_of(self, points: Points, held: Array, near: Found) -> HeldOut:
+        """What the parts say of the rows that are held out, whose neighbours by words are known."""
+        forest, held_out = self.further_.forest, points.take(held)
+        leaves = forest.leaves_of(held, self.words_, held_out.X) if forest else None
         parts = []
-        for a in range(0, held.n_points, _BLOCK):
+        for a in range(0, held_out.n_points, _BLOCK):
             rows = slice(a, a + _BLOCK)
             near_them, their_leaves = (near[0][rows], near[1][rows]), None if leaves is None else leaves[rows]
-            parts.append(self._evidence(held.X[rows], near_them, their_leaves))
+            parts.append(self._evidence(held_out.X[rows], near_them, their_leaves))
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
-        hits = is_true(labels, held.Y)
-        self.blend_, kept = learn_judge(self.evidence_names, labels, evidence, hits, context, self.Y_.shape[0])
-        if not all(kept):
-            self.further_, evidence = self.further_.without_forest(), evidence[:, :, kept]
-        scores = np.where(labels < 0, -np.inf, self.blend_(labels, evidence, context))
-        tail = self.config.tail
-        self.tail_ = largest_bonus(labels, scores, self._rarity, held.Y) if tail is None else tail
+        return HeldOut(self.evidence_names, labels, evidence, held_out.Y, self._rarity, points.n_points)
+
+    def _learn_blend(self, asked: HeldOut, Y: sp.csr_matrix, run: Run) -> None:
+        """Y: labels of the points that the parts had seen."""
+        with run.timed("blend"), blas_threads(1):
+            context = Context.of(Y) if self.config.context else None
+            self.blend_, self.tail_ = learn_judge(asked, context, self.config.tail)
 
     @cached_property
     def _context(self) -> Context | None:

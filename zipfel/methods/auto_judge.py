@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.index.choice import CUTS, mean_precision
-from zipfel.ranker.blend import Blend
-from zipfel.ranker.context import Context, Judge, precisions
+from zipfel.ranker.blend import Blend, is_true
+from zipfel.ranker.context import FRONT, Context, Judge, precisions
 from zipfel.ranker.forest import Forest
-from zipfel.ranking import Ranking
 
 Array = npt.NDArray[Any]
 TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -24,45 +23,57 @@ _DEAR, _WORTH = 20_000, 0.001
 """Points from which on a forest, which then takes megabytes, has to bring this much of the mean of P@1, P@3 and P@5."""
 
 
-def learn_judge(
-    names: Sequence[str],
-    labels: Array,
-    evidence: Array,
-    hits: Array,
-    context: Context | None,
-    n_points: int,
-) -> tuple[Judge, list[bool]]:
-    """The blend of evidence (n, c, f) about candidates (n, c), -1 pads, of which hits are true; and which of its f
-    kinds it joins: a forest's of many points only where it pays. Evidence never counts against a label, but for its
-    frequency."""
-    doubted = Forest.OPINIONS if n_points > _DEAR else ()
+@dataclass(frozen=True)
+class HeldOut:
+    """What the parts say of held-out points. names: (f,) of the kinds of evidence; labels: (n, c) candidates, -1 pads;
+    evidence: (n, c, f); truth: (n, n_labels); rarity: (n_labels,) what a bonus of 1 adds to a label; n_points: in
+    train."""
+
+    names: Sequence[str]
+    labels: Array
+    evidence: Array
+    truth: sp.csr_matrix
+    rarity: Array
+    n_points: int
+
+
+def learn_judge(held: HeldOut, context: Context | None, tail: float | None) -> tuple[Judge, float]:
+    """The blend of the evidence, without a forest's of many points where that does not pay, and a bonus for rare
+    labels; tail: what it is to be. Evidence never counts against a label, but for its frequency."""
+    names, labels, hits = held.names, held.labels, is_true(held.labels, held.truth)
+    doubted = Forest.OPINIONS if held.n_points > _DEAR else ()
     known, kept = labels >= 0, [name not in doubted for name in names]
     monotone = [name for name in names if name != "frequency"]
 
-    def joined(used: Sequence[bool]) -> Blend:
+    def joined(used: Sequence[bool]) -> tuple[Blend, Array]:
         its_names = [name for name, is_used in zip(names, used, strict=True) if is_used]
-        return Blend.fit_top(its_names, evidence[:, :, used], hits, known, monotone=monotone)
+        evidence = held.evidence if all(used) else held.evidence[:, :, used]
+        return Blend.fit_top(its_names, evidence, hits, known, monotone=monotone), evidence
 
-    def quality(blend: Blend, used: Sequence[bool]) -> float:
-        return float(precisions(np.where(known, blend(evidence[:, :, used]), -np.inf), hits).mean())
+    def quality(blend: Blend, evidence: Array) -> float:
+        return float(precisions(np.where(known, blend(evidence), -np.inf), hits).mean())
 
-    used = [True] * len(names)
-    blend = joined(used)
+    blend, evidence = joined([True] * len(names))
     if not all(kept):
         bare = joined(kept)
-        if quality(blend, used) - quality(bare, kept) < _WORTH:
-            blend, used = bare, kept
-    return Judge.fit(blend.names, labels, evidence[:, :, used], hits, context, monotone=monotone, first=blend), used
+        if quality(blend, evidence) - quality(*bare) < _WORTH:
+            blend, evidence = bare
+    judge = Judge.fit(blend.names, labels, evidence, hits, context, monotone=monotone, first=blend)
+    if tail is None:
+        scores = np.where(known, judge(labels, evidence, context), -np.inf)
+        tail = largest_bonus(labels, scores, held.rarity, hits)
+    return judge, tail
 
 
-def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array, truth: sp.csr_matrix) -> float:
+def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array, hits: Array) -> float:
     """The largest bonus for rare labels that costs at most 0.1 points of the mean of P@1, P@3 and P@5; not above what
     so many points can prove.
 
-    labels: (n, c) candidates, -1 pads; scores: theirs, -inf there; rarity: (n_labels,) what a bonus of 1 adds."""
+    labels: (n, c) candidates, -1 pads; scores: theirs, -inf there; rarity: (n_labels,) what a bonus of 1 adds; hits:
+    (n, c) which of them are true."""
     tails = [tail for tail in TAILS if tail * _PROVEN <= max(TAILS) * len(labels)]
-    found = []
-    for tail in tails:
-        ranking = Ranking.from_dense(scores + np.float32(tail) * rarity[labels], max(CUTS), labels)
-        found.append(mean_precision(ranking, truth))
+    front = np.argpartition(-scores, min(FRONT, scores.shape[1]) - 1, axis=1)[:, :FRONT]
+    scores, hits = (np.take_along_axis(part, front, axis=1) for part in (scores, hits))
+    bonus = rarity[np.take_along_axis(labels, front, axis=1)]
+    found = [precisions(scores + np.float32(tail) * bonus, hits).mean() for tail in tails]
     return max(tail for tail, got in zip(tails, found, strict=True) if got >= max(found) - 0.001)

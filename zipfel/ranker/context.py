@@ -32,6 +32,8 @@ _WIDEST, _PAIRS = 100, 5e7
 _FEWEST, _RUNS, _SURE = 200, 50, 2.0
 """Held-out points below which there is no second blend; runs of them that are compared; standard errors to win by."""
 _CUTS = (1, 3, 5)
+FRONT = 40
+"""Candidates of a document that may come to be among its best five, whatever else is found out about them."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,10 @@ def _learn_second(
     """None where either half of the documents does not tell the other's labels better with it than `first` does."""
     if len(labels) < _FEWEST:
         return None
-    known = labels >= 0
-    scores = np.where(known, first(evidence), -np.inf)
+    scores = np.where(labels >= 0, first(evidence), -np.inf)
+    front = np.argpartition(-scores, min(FRONT, scores.shape[1]) - 1, axis=1)[:, :FRONT]  # the others stay behind
+    labels, scores, hits = (np.take_along_axis(part, front, axis=1) for part in (labels, scores, hits))
+    evidence, known = np.take_along_axis(evidence, front[:, :, None], axis=1), labels >= 0
     evidence = np.concatenate([evidence, context.evidence(labels, scores)], axis=2)
     width = min(_TOP, scores.shape[1])
     best = known & (scores >= -np.partition(-scores, width - 1, axis=1)[:, width - 1 : width])

@@ -26,6 +26,7 @@ from scipy import linalg
 from zipfel.config import Config, param
 from zipfel.errors import DataError, ModelFileError
 from zipfel.index.base import unit_rows
+from zipfel.kernels.dense_product import product
 from zipfel.kernels.topk import score_pairs
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker.words import WordMemory
@@ -45,7 +46,7 @@ all points take few products, and as there are eight points for each, or else as
 as they do not take too many."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
-_STRIPE, _TRIES = 2048, 30
+_STRIPE, _TRIES = 256, 30
 """Columns of G that are summed at a time; how often its diagonal is lifted at most, four times as much each time."""
 _MORE = 20
 """Directions beyond `dim` that are looked at to find the best ones."""
@@ -105,8 +106,7 @@ class Landmarks:
             check_halted()
             rows = slice(start, start + _BLOCK)
             k, labels = self.kernel(X[rows]) if near is None else near[rows], Y[rows][:, self._occurring]
-            with blas_threads():
-                _add_square(self._gram, k)
+            _add_square(self._gram, k)
             present = np.unique(labels.indices)
             self._hits[present] += labels[:, present].T @ k
             self._sum += k.sum(axis=0, dtype=np.float64)
@@ -114,7 +114,7 @@ class Landmarks:
         self._counts += np.bincount(Y.indices, minlength=self._n_labels)[self._occurring]
 
     def encoder(self) -> LandmarkEncoder:
-        with blas_threads():
+        with blas_threads(1):  # a small matrix's factor is a hundred short products, see `product`
             return self._solved()
 
     def _solved(self) -> LandmarkEncoder:
@@ -124,13 +124,13 @@ class Landmarks:
 
         def weights(V: Array) -> Array:
             """W V, (m, d)"""
-            wanted = (hits.T @ V - np.outer(sums, p @ V)).astype(np.float64)
+            wanted = (product(hits.T, V) - np.outer(sums, p @ V)).astype(np.float64)
             return np.asarray(linalg.cho_solve(factor, wanted, check_finite=False))
 
         def back(U: Array) -> Array:
             """W' U, (L, d)"""
             U = linalg.cho_solve(factor, U, check_finite=False).astype(np.float32)
-            return np.asarray(hits @ U - np.outer(p, sums @ U))
+            return product(hits, U) - np.outer(p, sums @ U)
 
         V = self._directions
         if V.shape[0] > V.shape[1]:  # else these are all directions that there are
@@ -156,8 +156,14 @@ def _n_landmarks(n_points: int, n_pairs: int) -> int:
 
 def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
     """gram += near' near, on the diagonal and above."""
-    for a in range(0, len(gram), _STRIPE):
-        gram[a : a + _STRIPE, a:] += near[:, a : a + _STRIPE].T @ near[:, a:]
+
+    def add(start: int, stop: int) -> None:
+        for a in range(_STRIPE * start, _STRIPE * stop, _STRIPE):
+            gram[a : a + _STRIPE, a:] += near[:, a : a + _STRIPE].T @ near[:, a:]
+
+    n_stripes = -(-len(gram) // _STRIPE)
+    with blas_threads(1):
+        over_blocks(add, n_stripes, parts=n_stripes)
 
 
 def _orthonormal(V: Codes) -> Codes:
@@ -216,15 +222,12 @@ class LandmarkEncoder:
 
     def encode(self, X: sp.csr_matrix, near: Codes | None = None) -> Codes:
         """(n, dim); near: k of them, where that is known."""
-        with blas_threads():
-            if near is not None:
-                return near @ self.projection
-            if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
-                return self.kernel(X) @ self.projection
-            out = np.empty((X.shape[0], self.projection.shape[1]), dtype=np.float32)
-            for a in range(0, X.shape[0], _BLOCK):
-                out[a : a + _BLOCK] = self.kernel(X[a : a + _BLOCK]) @ self.projection
-            return out
+        if near is not None:
+            return product(near, self.projection)
+        if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
+            return product(self.kernel(X), self.projection)
+        blocks = range(0, X.shape[0], _BLOCK)
+        return np.concatenate([product(self.kernel(X[a : a + _BLOCK]), self.projection) for a in blocks])
 
     def searched(self, codes: Codes) -> Codes:
         """The codes as neighbours are searched: seen from their mean, of unit length; (n, dim)."""
