@@ -107,6 +107,9 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
     The runs write to places of their own, so the result does not depend on which ends first. The caller works too:
     it takes the first run, and then whatever no other thread has begun.
     """
+    if n == 1:
+        work(0, 1)
+        return
     runs = blocks(n, parts or _threads)
     if _threads == 1 or len(runs) <= 1:
         for start, stop in runs:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from zipfel.threads import blas_threads, over_blocks
 
 Array = npt.NDArray[Any]
+FEW = 8
+"""Rows that are not worth spreading."""
 
 
 def product(left: Array, right: Array) -> Array:
@@ -18,6 +20,8 @@ def product(left: Array, right: Array) -> Array:
     BLAS has threads of its own, but they sleep between calls, and a call that wakes them may wait for milliseconds
     until each is given a core: longer than a product of small matrices takes.
     """
+    if len(left) <= FEW:
+        return np.asarray(left @ right)
     out = np.empty((left.shape[0], right.shape[1]), dtype=np.result_type(left, right))
 
     def multiply(start: int, stop: int) -> None:

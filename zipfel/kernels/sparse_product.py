@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
+from zipfel.kernels.dense_product import FEW
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.threads import blas_threads, over_blocks
 
@@ -43,6 +44,9 @@ class SparseProduct:
             if len(self._dense):
                 rest[a:b] += front[a:b] @ self._dense
 
+        if n <= FEW:
+            add(0, n)
+            return rest
         with blas_threads(1):
             over_blocks(add, n)
         return rest
