@@ -92,6 +92,29 @@ def test_side_by_side_each_has_one_thread() -> None:
         assert at_once(get_threads, get_threads) == [1, 1]
 
 
+def test_sharing_each_has_all_threads_and_works_inside_keep_to_themselves() -> None:
+    begun, done = threading.Barrier(2, timeout=30), threading.Barrier(2, timeout=30)
+
+    def alone() -> list[int]:
+        def inner() -> int:
+            begun.wait()
+            found = get_threads()
+            done.wait()
+            return found
+
+        return at_once(inner, get_threads, threads=2)
+
+    def beside() -> int:
+        begun.wait()  # the other's works are at work, with a thread each
+        found = get_threads()
+        done.wait()
+        return found
+
+    with use_threads(3):
+        assert at_once(alone, beside, get_threads, sharing=True) == [[1, 1], 3, 3]
+        assert get_threads() == 3
+
+
 def _sleep_until_halted(halted: threading.Event) -> None:
     try:
         for _ in range(3000):

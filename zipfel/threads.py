@@ -22,10 +22,13 @@ def available_threads() -> int:
 
 
 _threads = available_threads()
+_at_work = threading.local()
+"""What holds for the work that this thread was given by `at_once`."""
 
 
 def get_threads() -> int:
-    return _threads
+    """Of this work, or of the process."""
+    return getattr(_at_work, "threads", None) or _threads
 
 
 def set_threads(threads: int) -> None:
@@ -41,9 +44,11 @@ def set_threads(threads: int) -> None:
 @contextmanager
 def use_threads(threads: int | None) -> Iterator[None]:
     """`set_threads` for the length of a block; None leaves things as they are."""
-    before = get_threads()
-    if threads is not None:
-        set_threads(threads)
+    if threads is None:
+        yield
+        return
+    before = _threads
+    set_threads(threads)
     try:
         yield
     finally:
@@ -110,12 +115,13 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
     if n == 1:
         work(0, 1)
         return
-    runs = blocks(n, parts or _threads)
-    if _threads == 1 or len(runs) <= 1:
+    threads = get_threads()
+    runs = blocks(n, parts or threads)
+    if threads == 1 or len(runs) <= 1:
         for start, stop in runs:
             work(start, stop)
         return
-    others = _others(_threads - 1)
+    others = _others(threads - 1)
     waiting = [(others.submit(work, start, stop), start, stop) for start, stop in runs[1:]]
     try:
         work(*runs[0])
@@ -157,9 +163,6 @@ class _Halt:
         return self._set or (self._around is not None and self._around.is_set())
 
 
-_at_work = threading.local()
-
-
 def check_halted() -> None:
     """To be called now and then by long work; raises `Halted` where `at_once` no longer wants it."""
     halt: _Halt | None = getattr(_at_work, "halt", None)
@@ -175,13 +178,16 @@ def at_once(*works: Callable[[], T], threads: int | None = None, sharing: bool =
     others are to have more than the one thread that is theirs. sharing: kernels inside are spread over all threads, as
     some works may end long before others.
     """
+    around, inside = getattr(_at_work, "halt", None), get_threads() if sharing else 1
     threads = min(threads or get_threads(), len(works))
     if threads <= 1:
-        return [_halting(work, getattr(_at_work, "halt", None)) for work in works]
-    halt = _Halt(getattr(_at_work, "halt", None))
-    inside = get_threads() if sharing else 1
-    with use_threads(inside), blas_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
-        results = [pool.submit(_halting, work, halt) for work in works]
+        return [_halting(work, around, get_threads()) for work in works]
+    halt = _Halt(around)
+    everywhere = (
+        None if hasattr(_at_work, "threads") else inside
+    )  # what goes on beside a work inside others is not its own
+    with use_threads(everywhere), blas_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
+        results = [pool.submit(_halting, work, halt, inside) for work in works]
         try:
             wait(results, return_when=FIRST_EXCEPTION)
             failed = [done for done in results if done.done() and done.exception() is not None]
@@ -190,7 +196,12 @@ def at_once(*works: Callable[[], T], threads: int | None = None, sharing: bool =
             halt.set()
 
 
-def _halting(work: Callable[[], T], halt: _Halt | None) -> T:
-    _at_work.halt = halt
-    check_halted()
-    return work()
+def _halting(work: Callable[[], T], halt: _Halt | None, threads: int) -> T:
+    before = dict(vars(_at_work))
+    _at_work.halt, _at_work.threads = halt, threads
+    try:
+        check_halted()
+        return work()
+    finally:
+        vars(_at_work).clear()
+        vars(_at_work).update(before)

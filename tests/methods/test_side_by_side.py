@@ -25,11 +25,11 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def _one_by_one(*works: Callable[[], Any], threads: int | None = None) -> list[Any]:
+def _one_by_one(*works: Callable[[], Any], threads: int | None = None, sharing: bool = False) -> list[Any]:
     return [work() for work in works]
 
 
-def _last_first(*works: Callable[[], Any], threads: int | None = None) -> list[Any]:
+def _last_first(*works: Callable[[], Any], threads: int | None = None, sharing: bool = False) -> list[Any]:
     return [work() for work in reversed(works)][::-1]
 
 

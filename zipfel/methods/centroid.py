@@ -20,11 +20,9 @@ from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.evidence import by_frequency, explain_linear
 from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
+from zipfel.ranker.centroids import label_centroids
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-
-_BLOCK = 20_000
-"""Labels whose centroids are made at a time: the full sums never stand in memory together."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +38,9 @@ class Centroid(Method):
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:  # noqa: ARG002 - nothing to choose
         with run.timed("centroids"):
-            X, by_label = unit_csr(train.X), train.Y.T.tocsr()  # (n, D), (L, n)
-            parts = [self._centroids(by_label[i : i + _BLOCK] @ X) for i in range(0, train.n_labels, _BLOCK)]
-            self.lists_ = sp.vstack(parts, "csr").T.tocsr()  # (D, L): for each feature the labels that have it
+            centroids = label_centroids(train.X, train.Y, self.config.width)
+            self.lists_ = centroids.T.tocsr()  # (D, L): for each feature the labels that have it
             self.priors_ = label_priors(train.Y)
-
-    def _centroids(self, sums: sp.csr_matrix) -> sp.csr_matrix:
-        width = self.config.width
-        for row in np.flatnonzero(np.diff(sums.indptr) > width):
-            entries = sums.data[sums.indptr[row] : sums.indptr[row + 1]]
-            entries[np.argpartition(-np.abs(entries), width)[width:]] = 0
-        sums.eliminate_zeros()
-        return unit_csr(sums)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         return fill_blank(Ranking(*sparse_topk(unit_csr(X), self.lists_, k)), self.priors_)

@@ -19,6 +19,8 @@ Deviations; docs/methods/mnn.md has what they are worth:
   label vectors, the codes of the training points' label sets, and the codes of the training points' features.
 - Several pairs of encoders are trained, and their cosines averaged; `encoders` = 1 is the paper's. The first pair does
   without some held-out points, on which it chooses who votes, and how; the others learn from all points.
+- Where most labels are rare, the words of their documents have a say beside the votes, and rare labels a bonus
+  (`mnn_tail`).
 - What is kept is rounded to int8 with a scale for each row; `precision` = float32 keeps all of it.
 """
 
@@ -42,9 +44,10 @@ from zipfel.index.blend import RARITY, Blend, Neighbourhood
 from zipfel.index.choice import CUTS, VoteRule, mean_precision
 from zipfel.losses.contrastive import noise_contrastive
 from zipfel.losses.infonce import info_nce
-from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.mnn_config import SETTINGS, SOURCES, MnnConfig
 from zipfel.methods.mnn_encoders import Codes, Encoders, ballots, fingerprints
+from zipfel.methods.mnn_tail import CANDIDATES, Tail, has_tail, strangers_held_out
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
@@ -81,6 +84,7 @@ class Mnn(Method):
     paper: ClassVar[str] = "Zhao, Li, Zuo and Wu: Matching Neural Network for Extreme Multi-Label Learning"
     Config = MnnConfig
     config: MnnConfig
+    tail_: Tail | None
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {"loss": "contrastive"},
         "bibtex": {"temperature": 0.15},
@@ -144,13 +148,19 @@ class Mnn(Method):
         with run.timed("training"):
             encoders = self._train_all(rest, held, everything, run)
         with run.timed("index"):
+            if self.tail_ is not None:
+                self.tail_ = Tail.of(everything, self.tail_.blend, self.tail_.bonus)
             self.encoders_, self.Y_ = encoders.rounded(self.config.precision), everything.Y
             self.neighbourhood_ = self._neighbourhood(self.encoders_, everything, run.seed, tuple(self.blend_.rules))
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
             return train, train
-        return train.split(self.config.valid_share, run.rng(10), at_most=2000)
+        split = strangers_held_out if self._has_tail(train) else Points.split
+        return split(train, self.config.valid_share, run.rng(10), at_most=2000)
+
+    def _has_tail(self, points: Points) -> bool:
+        return has_tail(points.Y) if self.config.tail is None else self.config.tail
 
     def _choose_setting(self, train: Points, valid: Points, run: Run) -> Mapping[str, float]:
         """The one of the loss's settings whose small encoder answers best; what the user has set stays."""
@@ -204,12 +214,16 @@ class Mnn(Method):
             valid.Y,
             n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
             sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
-            rarity=RARITY if c.rarity is None else (c.rarity,),
+            rarity=((0.0,) if self._has_tail(train) else RARITY) if c.rarity is None else (c.rarity,),
             reserve=("labels",) if c.ranking == "blend" else (),
             chance=_CHANCE,
             spare=_SPARE,
         )
         run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
+        self.tail_ = None
+        if self._has_tail(train):
+            votes = near.rank(encoders.points(valid.X), self.blend_, CANDIDATES)
+            self.tail_ = Tail.learn(train, valid, votes, c.bonus)
         return encoders
 
     def _train(self, train: Points, run: Run, encoders: int, name: str = "mnn") -> Encoders:
@@ -256,7 +270,9 @@ class Mnn(Method):
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         codes = self.encoders_.points(X)
-        ranking = self.neighbourhood_.rank(codes, self.blend_, k)
+        ranking = self.neighbourhood_.rank(codes, self.blend_, k if self.tail_ is None else max(k, CANDIDATES))
+        if self.tail_ is not None:
+            ranking = self.tail_.rank(X, ranking, k)
         nothing = ~codes.any(axis=1)  # a code of zeros is equally far from all
         ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
         return fill_blank(ranking, label_priors(self.Y_))
@@ -275,6 +291,8 @@ class Mnn(Method):
         for name, table in tables.items():
             arrays |= pack_table(name, table, self.config.precision)
         chosen = {"blend": self.blend_.facts(), "setting": dict(self.setting_), "n_points": self.Y_.shape[0]}
+        if self.tail_ is not None:
+            arrays, chosen = arrays | under("tail", self.tail_.state()), chosen | {"tail": self.tail_.facts()}
         return State({**arrays, **pack_csr("Y", self.Y_)}, {**chosen, "indexes": facts})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
@@ -291,6 +309,7 @@ class Mnn(Method):
         labels = unpack_table("label_vectors", state.arrays, n_labels, width)
         self.encoders_ = Encoders(features, labels, self.config.dim)
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        self.tail_ = Tail.restored(kept, state.facts, self.Y_, n_features) if (kept := state.part("tail")) else None
         arrays = dict(state.arrays)
         for name in (f"{source}.vectors" for source in indexes):
             arrays[name] = unpack_table(name, arrays, len(state.array(name, ndim=2)), width)

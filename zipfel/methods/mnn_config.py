@@ -50,5 +50,13 @@ class MnnConfig(declared.Config):
         symbol="r",
         low=0,
     )
+    tail: bool | None = param(
+        None,
+        "rare labels have a bonus, and labels' words a say beside the votes; none: where labels are 1,000 or more, and "
+        "more than half of them have five points or fewer",
+    )
+    bonus: float | None = param(
+        None, "t of that bonus, t log(1/p); none: the best product of P and PSP on held-out points", symbol="t", low=0
+    )
     valid_share: float = param(0.2, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
     precision: str = param("int8", "how vectors and codes are kept", choices=PRECISIONS)

@@ -83,6 +83,16 @@ class SparseRanker:
         self._keep(indptr, features, *_rounded(weights, indptr, c.precision), X.shape[1])
         return self
 
+    @classmethod
+    def of(cls, weights: sp.csr_matrix, config: RankerConfig | None = None) -> SparseRanker:
+        """With weights (n_labels, n_features) that are known already, and no biases."""
+        ranker, weights = cls(config), canonical(weights)
+        ranker.bias_ = np.zeros(weights.shape[0], dtype=np.float32)
+        indptr = weights.indptr.astype(np.int64)
+        kept = _rounded(weights.data, indptr, ranker.config.precision)
+        ranker._keep(indptr, weights.indices, *kept, weights.shape[1])
+        return ranker
+
     def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
         """stored: weights in their saved form; scale: (n_labels,) what an int8 step of each label is worth."""
         self._stored, self._scale = stored, scale
