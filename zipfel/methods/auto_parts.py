@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Found = tuple[Array, Array]
 """(n, m) rows of train, -1 pads, and their cosines, or the (n, m, s) weights of their votes."""
-_FEW, _HELD = 20, 4000
+_FEW, _HELD = 20, 3000
 """Points below which none is held out; and how many are at most."""
 _CANDIDATES = 50
 """Labels of a held-out point that costs are compared on."""

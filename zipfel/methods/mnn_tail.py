@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 CANDIDATES = 60
 """Labels of a document that are looked at, at least."""
 BONUSES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
-_CUTS, _NEARLY = (1, 3, 5), 0.99
+_CUTS, _NEARLY = (1, 3, 5), 0.995
 _RARE, _MANY = 5, 1000
 """Points up to which a label is rare; labels from which on there can be a tail."""
 _WIDTH = 300
