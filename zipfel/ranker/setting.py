@@ -26,7 +26,7 @@ _SAMPLE, _ASKED = (1000, 4000), 3000
 that they are asked about, which has no more than this, or a fifth of the points."""
 _COST = 0.5
 """Of these trials: a small sample wants a higher cost than the whole."""
-_NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 30, 10
+_NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 50, 10
 _SHARE, _ADDITIONS = 0.2, 1e7
 """Of labels that costs are tried on, unless a pass over their problems would take more additions than this."""
 _RUNS, _SURE = 50, 1.0
