@@ -115,6 +115,17 @@ def test_sharing_each_has_all_threads_and_works_inside_keep_to_themselves() -> N
         assert get_threads() == 3
 
 
+def test_threads_that_a_work_asks_for_are_its_own() -> None:
+    def asking() -> tuple[int, int]:
+        with use_threads(5):
+            inside = get_threads()
+        return inside, get_threads()
+
+    with use_threads(2):
+        assert at_once(asking, get_threads) == [(5, 1), 1]
+        assert get_threads() == 2
+
+
 def _sleep_until_halted(halted: threading.Event) -> None:
     try:
         for _ in range(3000):

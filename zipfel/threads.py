@@ -46,13 +46,19 @@ def use_threads(threads: int | None) -> Iterator[None]:
     """`set_threads` for the length of a block; None leaves things as they are."""
     if threads is None:
         yield
-        return
-    before = _threads
-    set_threads(threads)
-    try:
-        yield
-    finally:
-        set_threads(before)
+    elif hasattr(_at_work, "threads"):  # of this work only
+        before, _at_work.threads = _at_work.threads, max(1, threads)
+        try:
+            yield
+        finally:
+            _at_work.threads = before
+    else:
+        before = _threads
+        set_threads(threads)
+        try:
+            yield
+        finally:
+            set_threads(before)
 
 
 class _Blas:

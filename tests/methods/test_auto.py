@@ -229,9 +229,21 @@ def test_a_forest_of_many_points_has_to_pay(n_points: int, tells: bool, kept: bo
     forest = (hits if tells else 0) + rng.normal(size=hits.shape)
     evidence = np.stack([votes, forest, np.exp(forest)], axis=2).astype(np.float32)
     held = HeldOut(["votes", *Forest.OPINIONS], labels, evidence, sp.csr_matrix(hits), np.ones(20), n_points)
-    judge, tail = learn_judge(held, None, 0.2)
-    assert tail == 0.2
+    judge, _ = learn_judge(held, None, 0.2)
     assert judge.names == ("votes", *(Forest.OPINIONS if kept else ()))
+
+
+def test_a_forest_that_does_not_pay_is_dropped_from_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zipfel.methods.auto_judge._DEAR", 0)
+    monkeypatch.setattr("zipfel.methods.auto_judge._WORTH", 1.0)
+    points = known()
+    method, again = Auto(AutoConfig.from_dict(QUICK["auto"])), Auto(AutoConfig.from_dict(QUICK["auto"]))
+    method.fit(points.train, points.valid, Run(seed=1, threads=1))
+    assert method.further_.forest is None
+    assert "forest" not in method.evidence_names
+    again.restore(method.state(), points.train.n_features, points.train.n_labels)
+    found = method.predict(points.test.X, 3)
+    np.testing.assert_array_equal(found.scores, again.predict(points.test.X, 3).scores)
 
 
 def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

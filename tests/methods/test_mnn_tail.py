@@ -70,7 +70,6 @@ def test_a_bonus_brings_rare_labels_forward() -> None:
     points = Points(X, Y)
     votes = Ranking(np.tile(np.arange(50), (580, 1)), rng.random((580, 50)).astype(np.float32))
     chosen = Tail.learn(points, points, votes, None)
-    assert chosen.bonus in BONUSES
     assert chosen.blend.weights[1] > 0  # words tell the truth here
     asked = Tail.learn(points, points, votes, 3.0)
     assert asked.bonus == 3.0
@@ -78,6 +77,23 @@ def test_a_bonus_brings_rare_labels_forward() -> None:
         float((tail.rank(X, votes, 1).labels >= 10).mean()) for tail in (Tail.learn(points, points, votes, 0.0), asked)
     ]
     assert rare[1] > rare[0]
+
+
+@pytest.mark.parametrize(("qualities", "bonus"), [([1.0, 1.1, 1.2], 0.4), ([1.0, 1.195, 1.2], 0.2), ([1, 1, 1], 0.0)])
+def test_the_bonus_is_the_smallest_that_is_nearly_the_best(
+    qualities: list[float], bonus: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, x, votes = _two_labels(0.0)
+    held = Points(x, sp.csr_matrix(np.array([[1, 0]], dtype=np.float32)))
+    given = iter([*qualities, *[0.9] * (len(BONUSES) - len(qualities))])
+    monkeypatch.setattr(Tail, "_quality", lambda *_: next(given))
+    assert Tail.learn(held, held, votes, None).bonus == bonus
+
+
+def test_few_rows_go_for_being_alike() -> None:
+    X = unit_csr(sp.csr_matrix(np.ones((100, 3), dtype=np.float32)))  # all are the same
+    rest, held = strangers_held_out(Points(X, with_counts([100])), 0.2, np.random.default_rng(1))
+    assert (rest.n_points, held.n_points) == (60, 20)
 
 
 def test_it_is_saved_and_damage_is_told() -> None:
@@ -92,6 +108,9 @@ def test_it_is_saved_and_damage_is_told() -> None:
     np.testing.assert_array_equal(one.scores, other.scores)
     single = method.predict(data.test.X[3], 3)
     np.testing.assert_array_equal(single.labels[0], one.labels[3])
+    bare = State({key: array for key, array in state.arrays.items() if not key.startswith("tail.")}, state.facts)
+    with pytest.raises(ModelFileError):  # what is left of it is not passed over
+        make(tail=True).restore(bare, data.train.n_features, data.train.n_labels)
     for facts in (
         {},
         {"tail": 3},

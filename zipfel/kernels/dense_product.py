@@ -21,7 +21,8 @@ def product(left: Array, right: Array) -> Array:
     until each is given a core: longer than a product of small matrices takes.
     """
     if len(left) <= FEW:
-        return np.asarray(left @ right)
+        with blas_threads():
+            return np.asarray(left @ right)
     out = np.empty((left.shape[0], right.shape[1]), dtype=np.result_type(left, right))
 
     def multiply(start: int, stop: int) -> None:

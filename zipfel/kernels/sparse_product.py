@@ -45,7 +45,8 @@ class SparseProduct:
                 rest[a:b] += front[a:b] @ self._dense
 
         if n <= FEW:
-            add(0, n)
+            with blas_threads():
+                add(0, n)
             return rest
         with blas_threads(1):
             over_blocks(add, n)

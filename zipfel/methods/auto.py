@@ -171,7 +171,8 @@ class Auto(Method):
         ]
         at_once(*works, sharing=few)
         if "pairs" in grown:
-            encoded(grown.pop("pairs"))
+            with run.timed("pairing"):
+                encoded(grown.pop("pairs"))
         self.further_ = Further(**grown)
 
     def _count(self, Y: sp.csr_matrix) -> None:

@@ -53,9 +53,8 @@ _BLOCK = 2048
 
 class Fitting:
     """points: all of them; near: their neighbours by words, themselves left out; has_time: for more than neighbours and
-    classifiers; has_forest: unless points are too many or too long (classifiers know long documents best), or it was
-    found not to pay. Parts are trained on the points that are `seen`, a mask (n,): first without the held-out ones,
-    then on all."""
+    classifiers; has_forest: unless points are too many or too long (classifiers know long documents best). Parts are
+    trained on the points that are `seen`, a mask (n,): first without the held-out ones, then on all."""
 
     def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time

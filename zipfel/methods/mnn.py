@@ -86,7 +86,7 @@ class Mnn(Method):
     config: MnnConfig
     tail_: Tail | None
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"loss": "contrastive"},
+        "paper": {"loss": "contrastive", "tail": False},
         "bibtex": {"temperature": 0.15},
         "delicious": {"temperature": 0.05},
         "eurlex": {"temperature": 0.05, "encoders": 2},
@@ -141,6 +141,7 @@ class Mnn(Method):
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
+        self._is_rare = has_tail(train.Y) if self.config.tail is None else self.config.tail
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
         everything = train if valid is None else train.joined(valid)
         with run.timed("setting"):
@@ -149,18 +150,15 @@ class Mnn(Method):
             encoders = self._train_all(rest, held, everything, run)
         with run.timed("index"):
             if self.tail_ is not None:
-                self.tail_ = Tail.of(everything, self.tail_.blend, self.tail_.bonus)
+                self.tail_ = Tail.of(everything, self.tail_.blend, self.tail_.bonus, self.config.precision)
             self.encoders_, self.Y_ = encoders.rounded(self.config.precision), everything.Y
             self.neighbourhood_ = self._neighbourhood(self.encoders_, everything, run.seed, tuple(self.blend_.rules))
 
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
             return train, train
-        split = strangers_held_out if self._has_tail(train) else Points.split
+        split = strangers_held_out if self._is_rare else Points.split
         return split(train, self.config.valid_share, run.rng(10), at_most=2000)
-
-    def _has_tail(self, points: Points) -> bool:
-        return has_tail(points.Y) if self.config.tail is None else self.config.tail
 
     def _choose_setting(self, train: Points, valid: Points, run: Run) -> Mapping[str, float]:
         """The one of the loss's settings whose small encoder answers best; what the user has set stays."""
@@ -214,16 +212,16 @@ class Mnn(Method):
             valid.Y,
             n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
             sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
-            rarity=((0.0,) if self._has_tail(train) else RARITY) if c.rarity is None else (c.rarity,),
+            rarity=((0.0,) if self._is_rare else RARITY) if c.rarity is None else (c.rarity,),
             reserve=("labels",) if c.ranking == "blend" else (),
             chance=_CHANCE,
             spare=_SPARE,
         )
         run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
         self.tail_ = None
-        if self._has_tail(train):
+        if self._is_rare:
             votes = near.rank(encoders.points(valid.X), self.blend_, CANDIDATES)
-            self.tail_ = Tail.learn(train, valid, votes, c.bonus)
+            self.tail_ = Tail.learn(train, valid, votes, c.bonus, c.precision)
         return encoders
 
     def _train(self, train: Points, run: Run, encoders: int, name: str = "mnn") -> Encoders:
@@ -309,7 +307,7 @@ class Mnn(Method):
         labels = unpack_table("label_vectors", state.arrays, n_labels, width)
         self.encoders_ = Encoders(features, labels, self.config.dim)
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
-        self.tail_ = Tail.restored(kept, state.facts, self.Y_, n_features) if (kept := state.part("tail")) else None
+        self.tail_ = Tail.restored(state, self.Y_, n_features, self.config.precision)
         arrays = dict(state.arrays)
         for name in (f"{source}.vectors" for source in indexes):
             arrays[name] = unpack_table(name, arrays, len(state.array(name, ndim=2)), width)

@@ -38,11 +38,13 @@ _RARE, _MANY = 5, 1000
 """Points up to which a label is rare; labels from which on there can be a tail."""
 _WIDTH = 300
 """Largest entries of a centroid that are kept."""
-_TWINS, _ALIKE = 50, 0.6
-"""How many rows are compared with a held-out one, and the cosine from which on they are nearly the same."""
+_TWINS, _ALIKE, _MOST = 50, 0.6, 4
+"""How many rows are compared with a held-out one, the cosine from which on they are nearly the same, and one in how
+many may go for that."""
+_BLOCK = 4096
+"""Rows that are answered at a time."""
 _EVIDENCE = ("votes", "words", "frequency")
 _FAINT_VOTE, _FAINT_COSINE = np.float32(1e-3), np.float32(0.05)
-_AS_GIVEN = RankerConfig(damping=1.0)
 
 
 def has_tail(Y: sp.csr_matrix) -> bool:
@@ -55,14 +57,16 @@ def has_tail(Y: sp.csr_matrix) -> bool:
 def strangers_held_out(
     train: Points, share: float, rng: np.random.Generator, at_most: int | None = None
 ) -> tuple[Points, Points]:
-    """As `Points.split`, but in runs of rows, and without what is nearly the same as a held-out row in the rest: beside
-    the vote of a twin, the words of a label would have nothing to say."""
+    """As `Points.split`, but in runs of rows, and without what is nearly the same as a held-out row, a quarter at most,
+    in the rest: beside the vote of a twin, the words of a label would have nothing to say."""
     n = train.n_points
     held = held_out_runs(n, max(1, min(round(n * share), at_most or n)), rng)
     rest = np.setdiff1d(np.arange(n), held)
     near, cosines = SparseIndex(unit_csr(train.X[rest])).search(train.X[held], min(_TWINS, len(rest)))
-    twins = np.unique(near[cosines >= _ALIKE])
-    return train.take(np.delete(rest, twins) if len(twins) < len(rest) else rest), train.take(held)
+    closest = np.zeros(len(rest), dtype=np.float32)
+    np.maximum.at(closest, near[cosines >= _ALIKE], cosines[cosines >= _ALIKE])
+    twins = np.argsort(-closest, kind="stable")[: min(np.count_nonzero(closest), len(rest) // _MOST)]
+    return train.take(np.delete(rest, twins)), train.take(held)
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,10 @@ class Tail:
     bonus: float
 
     @classmethod
-    def learn(cls, train: Points, held: Points, votes: Ranking, bonus: float | None) -> Tail:
+    def learn(cls, train: Points, held: Points, votes: Ranking, bonus: float | None, precision: str = "int8") -> Tail:
         """votes: what neighbours among `train` give the held-out points' candidates; bonus: what it is to be."""
         names = _EVIDENCE
-        found = cls.of(train, Blend(names, (0.0,) * len(names), 0.0), bonus or 0.0)
+        found = cls.of(train, Blend(names, (0.0,) * len(names), 0.0), bonus or 0.0, precision)
         evidence, hits, known = found._evidence(held.X, votes), is_true(votes.labels, held.Y), votes.labels >= 0
         found = replace(found, blend=Blend.fit_top(names, evidence, hits, known, monotone=names[:-1]))
         if bonus is not None:
@@ -99,8 +103,9 @@ class Tail:
         return sum(found[f"P@{k}"] for k in _CUTS) * sum(found[f"PSP@{k}"] for k in _CUTS)
 
     @classmethod
-    def of(cls, points: Points, blend: Blend, bonus: float) -> Tail:
-        centroids = SparseRanker.of(label_centroids(points.X, points.Y, _WIDTH), _AS_GIVEN)
+    def of(cls, points: Points, blend: Blend, bonus: float, precision: str = "int8") -> Tail:
+        """precision: how centroids are kept."""
+        centroids = SparseRanker.of(label_centroids(points.X, points.Y, _WIDTH), _as_given(precision))
         return cls(centroids, np.bincount(points.Y.indices, minlength=points.n_labels), points.n_points, blend, bonus)
 
     @property
@@ -119,6 +124,10 @@ class Tail:
 
     def rank(self, X: sp.csr_matrix, votes: Ranking, k: int) -> Ranking:
         """The k best of the labels that have votes."""
+        starts = range(0, max(1, X.shape[0]), _BLOCK)
+        return Ranking.concatenate([self._rank(X[a : a + _BLOCK], votes[a : a + _BLOCK], k) for a in starts])
+
+    def _rank(self, X: sp.csr_matrix, votes: Ranking, k: int) -> Ranking:
         scores = self.blend(self._evidence(X, votes)) + np.float32(self.bonus) * self._rarity[votes.labels]
         return Ranking.from_dense(np.where(votes.labels >= 0, scores, -np.inf), k, votes.labels)
 
@@ -129,12 +138,19 @@ class Tail:
         return {"blend": self.blend.facts(), "bonus": self.bonus}
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, Array], facts: Mapping[str, Any], Y: sp.csr_matrix, n_features: int) -> Tail:
-        """The counterpart of `state` and `facts`; Y: (n, n_labels) of the training points."""
+    def restored(cls, state: State, Y: sp.csr_matrix, n_features: int, precision: str) -> Tail | None:
+        """The counterpart of `state` and `facts`, if there is one; Y: (n, n_labels) of the training points."""
+        arrays, facts = state.part("tail"), state.facts
+        if not arrays and "tail" not in facts:
+            return None
         kept = facts.get("tail")
         if not isinstance(kept, Mapping) or not isinstance(kept.get("blend"), Mapping):
             raise ModelFileError("the model lacks what it knows of rare labels")
         bonus = State(facts=kept).fact("bonus", low=0, high=1e6)
-        centroids = SparseRanker.restored(arrays, n_features, Y.shape[1], _AS_GIVEN)
+        centroids = SparseRanker.restored(arrays, n_features, Y.shape[1], _as_given(precision))
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
         return cls(centroids, counts, Y.shape[0], Blend.from_facts(kept["blend"], _EVIDENCE), bonus)
+
+
+def _as_given(precision: str) -> RankerConfig:
+    return RankerConfig(damping=1.0, precision=precision)
