@@ -79,8 +79,8 @@ def test_a_bonus_brings_rare_labels_forward() -> None:
     assert rare[1] > rare[0]
 
 
-@pytest.mark.parametrize(("qualities", "bonus"), [([1.0, 1.1, 1.2], 0.4), ([1.0, 1.195, 1.2], 0.2), ([1, 1, 1], 0.0)])
-def test_the_bonus_is_the_smallest_that_is_nearly_the_best(
+@pytest.mark.parametrize(("qualities", "bonus"), [([1.0, 1.1, 1.2], 0.4), ([1.0, 1.2, 1.1], 0.2), ([1, 1, 1], 0.0)])
+def test_the_bonus_is_that_with_the_best_product(
     qualities: list[float], bonus: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, x, votes = _two_labels(0.0)

@@ -58,8 +58,9 @@ from zipfel.threads import at_once, get_threads
 from zipfel.training import Batch, Batches, Plan, Trainer
 
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
-_FEW, _MANY = 10, 20_000
-"""Points below which none is held out, and from which on batches are larger."""
+_FEW, _HELD, _MANY = 10, (2000, 4000), 20_000
+"""Points below which none is held out; how many are at most, where labels are rare the second; and from which on
+batches are larger."""
 _STEPS, _EPOCHS = 300, (8, 25)
 """Steps that training takes at least, within so many epochs."""
 _CHANCE = 0.005
@@ -158,7 +159,7 @@ class Mnn(Method):
         if train.n_points < _FEW:
             return train, train
         split = strangers_held_out if self._is_rare else Points.split
-        return split(train, self.config.valid_share, run.rng(10), at_most=2000)
+        return split(train, self.config.valid_share, run.rng(10), at_most=_HELD[self._is_rare])
 
     def _choose_setting(self, train: Points, valid: Points, run: Run) -> Mapping[str, float]:
         """The one of the loss's settings whose small encoder answers best; what the user has set stays."""

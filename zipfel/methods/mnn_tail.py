@@ -5,8 +5,8 @@
     score(l) = a . [log v(l), log c(l), log N_l] + t log(1/p_l)                            `ranker.blend`
 
 A label of two documents hardly trains its vector, but its documents' words are known. The weights a are learnt on
-held-out points. So is the bonus t: the smallest with nearly the largest product of precision and propensity-scored
-precision (means over 1, 3 and 5), as precision alone knows nothing of labels that hardly ever occur.
+held-out points. So is the bonus t: that with the largest product of precision and propensity-scored precision (means
+over 1, 3 and 5), as precision alone knows nothing of labels that hardly ever occur.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 CANDIDATES = 60
 """Labels of a document that are looked at, at least."""
 BONUSES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
-_CUTS, _NEARLY = (1, 3, 5), 0.995
+_CUTS = (1, 3, 5)
 _RARE, _MANY = 5, 1000
 """Points up to which a label is rare; labels from which on there can be a tail."""
 _WIDTH = 300
@@ -92,8 +92,7 @@ class Tail:
         tried = [
             found._quality(scores + np.float32(t) * found._rarity[votes.labels], votes.labels, held) for t in BONUSES
         ]
-        return replace(
-            found, bonus=min(t for t, got in zip(BONUSES, tried, strict=True) if got >= _NEARLY * max(tried))
+        return replace(found, bonus=BONUSES[int(np.argmax(tried))])
         )
 
     def _quality(self, scores: Array, labels: Array, held: Points) -> float:
