@@ -93,7 +93,6 @@ class Tail:
             found._quality(scores + np.float32(t) * found._rarity[votes.labels], votes.labels, held) for t in BONUSES
         ]
         return replace(found, bonus=BONUSES[int(np.argmax(tried))])
-        )
 
     def _quality(self, scores: Array, labels: Array, held: Points) -> float:
         """Mean P times mean PSP."""
