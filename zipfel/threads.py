@@ -141,6 +141,16 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
         done.result()
 
 
+def over_products(work: Callable[[int, int], None], n: int, *, parts: int | None = None) -> None:
+    """`over_blocks` for work that multiplies by BLAS, which keeps to one thread for each run.
+
+    BLAS has threads of its own, but they sleep between calls, and a call that wakes them may wait for milliseconds
+    until each is given a core: longer than a product of small matrices takes.
+    """
+    with blas_threads(1 if n > 1 else None):  # one row is not worth to set a limit
+        over_blocks(work, n, parts=parts)
+
+
 _pools: dict[int, ThreadPoolExecutor] = {}
 """By number of threads; kept, because starting threads costs more than a small kernel."""
 os.register_at_fork(after_in_child=_pools.clear)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from zipfel.kernels.dense_product import FEW, product
+from zipfel.kernels.dense_product import product
 from zipfel.threads import use_threads
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("rows", [0, 1, FEW, FEW + 1, 500])
+@pytest.mark.parametrize("rows", [0, 1, 2, 500])
 def test_it_is_the_product(rows: int, threads: int) -> None:
     rng = np.random.default_rng(0)
     left, right = rng.random((rows, 20), dtype=np.float32), rng.random((20, 7), dtype=np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.kernels.topk import merge_topk, sort_topk
-from zipfel.threads import blas_threads, over_blocks
+from zipfel.threads import over_products
 
 _QUERIES, _VECTORS = 256, 8192
 """A block of scores is 8 MB: it stays in the cache between the product and the heaps."""
@@ -29,6 +29,5 @@ class ExactIndex(Index):
                     merge_topk(block, start, best[a:b], places[a:b], 0, b - a)
             sort_topk(best, places, begin, end)
 
-        with blas_threads(1):
-            over_blocks(search, len(queries))
+        over_products(search, len(queries))
         return places, best

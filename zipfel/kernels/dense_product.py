@@ -7,27 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfel.threads import blas_threads, over_blocks
+from zipfel.threads import over_products
 
 Array = npt.NDArray[Any]
-FEW = 8
-"""Rows that are not worth spreading."""
 
 
 def product(left: Array, right: Array) -> Array:
-    """left @ right, (n, d) of (n, m) and (m, d), rows spread over threads.
-
-    BLAS has threads of its own, but they sleep between calls, and a call that wakes them may wait for milliseconds
-    until each is given a core: longer than a product of small matrices takes.
-    """
-    if len(left) <= FEW:
-        with blas_threads():
-            return np.asarray(left @ right)
+    """left @ right, (n, d) of (n, m) and (m, d), rows spread over threads."""
     out = np.empty((left.shape[0], right.shape[1]), dtype=np.result_type(left, right))
 
     def multiply(start: int, stop: int) -> None:
         np.matmul(left[start:stop], right, out=out[start:stop])
 
-    with blas_threads(1):
-        over_blocks(multiply, len(left))
+    over_products(multiply, len(left))
     return out

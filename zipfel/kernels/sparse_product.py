@@ -13,9 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.dense_product import FEW
 from zipfel.kernels.sparse_topk import kernel_arrays
-from zipfel.threads import blas_threads, over_blocks
+from zipfel.threads import over_products
 
 Array = npt.NDArray[Any]
 _FREQUENT = 0.1
@@ -44,12 +43,7 @@ class SparseProduct:
             if len(self._dense):
                 rest[a:b] += front[a:b] @ self._dense
 
-        if n <= FEW:
-            with blas_threads():
-                add(0, n)
-            return rest
-        with blas_threads(1):
-            over_blocks(add, n)
+        over_products(add, n)
         return rest
 
 

@@ -142,7 +142,7 @@ class Mnn(Method):
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         if valid is not None:
             valid = Points(valid.X, valid.Y[:, : train.n_labels])
-        self._is_rare = has_tail(train.Y) if self.config.tail is None else self.config.tail
+        self._has_tail = has_tail(train.Y) if self.config.tail is None else self.config.tail
         rest, held = (train, valid) if valid is not None else self._held_out(train, run)
         everything = train if valid is None else train.joined(valid)
         with run.timed("setting"):
@@ -158,8 +158,8 @@ class Mnn(Method):
     def _held_out(self, train: Points, run: Run) -> tuple[Points, Points]:
         if train.n_points < _FEW:
             return train, train
-        split = strangers_held_out if self._is_rare else Points.split
-        return split(train, self.config.valid_share, run.rng(10), at_most=_HELD[self._is_rare])
+        split = strangers_held_out if self._has_tail else Points.split
+        return split(train, self.config.valid_share, run.rng(10), at_most=_HELD[self._has_tail])
 
     def _choose_setting(self, train: Points, valid: Points, run: Run) -> Mapping[str, float]:
         """The one of the loss's settings whose small encoder answers best; what the user has set stays."""
@@ -213,14 +213,14 @@ class Mnn(Method):
             valid.Y,
             n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
             sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
-            rarity=((0.0,) if self._is_rare else RARITY) if c.rarity is None else (c.rarity,),
+            rarity=((0.0,) if self._has_tail else RARITY) if c.rarity is None else (c.rarity,),
             reserve=("labels",) if c.ranking == "blend" else (),
             chance=_CHANCE,
             spare=_SPARE,
         )
         run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.blend_.facts()}")
         self.tail_ = None
-        if self._is_rare:
+        if self._has_tail:
             votes = near.rank(encoders.points(valid.X), self.blend_, CANDIDATES)
             self.tail_ = Tail.learn(train, valid, votes, c.bonus, c.precision)
         return encoders

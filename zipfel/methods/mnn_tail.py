@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
+from zipfel.index.choice import CUTS
 from zipfel.index.sparse import SparseIndex, unit_csr
 from zipfel.methods.base import Points, State
 from zipfel.metrics import Propensity, evaluate
@@ -33,7 +35,6 @@ Array = npt.NDArray[Any]
 CANDIDATES = 60
 """Labels of a document that are looked at, at least."""
 BONUSES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
-_CUTS = (1, 3, 5)
 _RARE, _MANY = 5, 1000
 """Points up to which a label is rare; labels from which on there can be a tail."""
 _WIDTH = 300
@@ -96,9 +97,9 @@ class Tail:
 
     def _quality(self, scores: Array, labels: Array, held: Points) -> float:
         """Mean P times mean PSP."""
-        ranking = Ranking.from_dense(scores, max(_CUTS), labels)
-        found = evaluate(ranking, held.Y, ks=_CUTS, train_counts=self.counts, n_train=self.n_points)
-        return sum(found[f"P@{k}"] for k in _CUTS) * sum(found[f"PSP@{k}"] for k in _CUTS)
+        ranking = Ranking.from_dense(scores, max(CUTS), labels)
+        found = evaluate(ranking, held.Y, self.counts, self.n_points, ks=CUTS, buckets=False)
+        return sum(found[f"P@{k}"] for k in CUTS) * sum(found[f"PSP@{k}"] for k in CUTS)
 
     @classmethod
     def of(cls, points: Points, blend: Blend, bonus: float, precision: str = "int8") -> Tail:
@@ -106,7 +107,7 @@ class Tail:
         centroids = SparseRanker.of(label_centroids(points.X, points.Y, _WIDTH), _as_given(precision))
         return cls(centroids, np.bincount(points.Y.indices, minlength=points.n_labels), points.n_points, blend, bonus)
 
-    @property
+    @cached_property
     def _rarity(self) -> npt.NDArray[np.float32]:
         """(n_labels,) log 1/p"""
         return np.log(Propensity().inverse(self.counts, self.n_points)).astype(np.float32)
@@ -116,7 +117,7 @@ class Tail:
         known = votes.labels >= 0
         share = np.where(known, votes.scores, np.float32(0))
         cosine = np.where(known, self.centroids.score(unit_csr(X), votes.labels), np.float32(0))
-        frequency = np.log1p(self.counts).astype(np.float32)[votes.labels]
+        frequency = np.log1p(self.counts[votes.labels]).astype(np.float32)
         logs = np.log(share + _FAINT_VOTE), np.log(np.maximum(cosine, 0) + _FAINT_COSINE)
         return np.stack([*logs, frequency], axis=2)
 

@@ -31,7 +31,7 @@ from zipfel.kernels.topk import score_pairs
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
-from zipfel.threads import blas_threads, check_halted, over_blocks
+from zipfel.threads import blas_threads, check_halted, over_blocks, over_products
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
@@ -114,7 +114,7 @@ class Landmarks:
         self._counts += np.bincount(Y.indices, minlength=self._n_labels)[self._occurring]
 
     def encoder(self) -> LandmarkEncoder:
-        with blas_threads(1):  # a small matrix's factor is a hundred short products, see `product`
+        with blas_threads(1):  # a small matrix's factor is a hundred short products, see `over_products`
             return self._solved()
 
     def _solved(self) -> LandmarkEncoder:
@@ -162,8 +162,7 @@ def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
             gram[a : a + _STRIPE, a:] += near[:, a : a + _STRIPE].T @ near[:, a:]
 
     n_stripes = -(-len(gram) // _STRIPE)
-    with blas_threads(1):
-        over_blocks(add, n_stripes, parts=n_stripes)
+    over_products(add, n_stripes, parts=n_stripes)
 
 
 def _orthonormal(V: Codes) -> Codes:
