@@ -20,7 +20,11 @@ from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_judge import TAILS, HeldOut, largest_bonus, learn_judge
 from zipfel.methods.auto_parts import Fitting, join_votes
 from zipfel.metrics import evaluate
+from zipfel.ranker import RankerConfig
+from zipfel.ranker.conjunctions import ConjunctionConfig
+from zipfel.ranker.encoder import PairEncoder
 from zipfel.ranker.forest import Forest
+from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
 
@@ -165,6 +169,41 @@ def test_held_out_points_are_not_seen_before_the_blend_is_learnt() -> None:
     assert (ids >= 0).any()
     assert seen[ids[ids >= 0]].all()
     assert not cosines[ids < 0].any()
+
+
+def _fitting(points: Points) -> Fitting:
+    near = WordMemory.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 10)
+    return Fitting(points, near, Run(seed=1, threads=1))
+
+
+def test_pairs_and_conjunctions_are_learnt_once_from_the_points_that_are_seen_first() -> None:
+    points = known().train
+    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
+    seen = np.arange(points.n_points) % 3 > 0
+    pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
+    pairs = fitting.train_pairing(pairing, seen)
+    assert isinstance(pairs, PairEncoder)
+    fitting.problems(seen, 5, 2)
+    words = fitting.train_conjunctions(ConjunctionConfig(threshold=0), ranker, seen)
+    fitting.problems(every, 5, 2)
+    again = fitting.train_pairing(pairing, every)
+    np.testing.assert_array_equal(pairs.features, again.features)
+    assert fitting.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every) is words
+    of_all = _fitting(points)
+    of_all.problems(every, 5, 2)
+    other = of_all.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every)
+    assert abs(other.ranker.weights_ - words.ranker.weights_).max() > 0.01  # so that not all were seen at first
+
+
+@pytest.mark.parametrize(("n_points", "n_labels", "has"), [(200, 1, True), (201, 1, False), (201, 2, True)])
+def test_many_points_of_one_label_have_no_forest(
+    n_points: int, n_labels: int, has: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zipfel.methods.auto_parts._MANY_POINTS", 200)
+    X = sp.csr_matrix(np.random.default_rng(0).random((n_points, 30), dtype=np.float32))
+    Y = sp.csr_matrix(np.eye(10, dtype=np.float32)[np.arange(n_points) % 5])
+    Y = sp.csr_matrix(Y + np.roll(Y.toarray(), 5, axis=1)) if n_labels == 2 else Y
+    assert _fitting(Points(X, Y)).has_forest == has
 
 
 def test_joined_neighbours_keep_their_own_kinds_of_votes() -> None:

@@ -45,7 +45,9 @@ _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _MOST, _LEAFY = 100_000, 4_000_000
 """Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
-_FEW_LONG, _LONG = 5000, 100
+_MANY_POINTS, _SEVERAL = 20_000, 1.5
+"""Points above which there is no forest where they have fewer labels than this on average."""
+_FEW_LONG, _LONG = 8000, 100
 """Points, and words of one of them on average, from which on there are conjunctions."""
 _BLOCK = 2048
 """Rows that votes are cast for, or compared with landmarks, at a time."""
@@ -53,8 +55,9 @@ _BLOCK = 2048
 
 class Fitting:
     """points: all of them; near: their neighbours by words, themselves left out; has_time: for more than neighbours and
-    classifiers; has_forest: unless points are too many or too long (classifiers know long documents best). Parts are
-    trained on the points that are `seen`, a mask (n,): first without the held-out ones, then on all."""
+    classifiers; has_forest: unless points are too many or too long (classifiers know long documents best), or many with
+    about one label each (their sets tell nothing more of them). Parts are trained on the points that are `seen`, a mask
+    (n,): first without the held-out ones, then on all."""
 
     def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time
@@ -67,9 +70,8 @@ class Fitting:
         self._solved: tuple[Problems, Array] | None = None
         self._grown: tuple[LabelTree, Problems, Array] | None = None
         self._forest: Forest | None = None
-        self._paired: sp.csr_matrix | None = None
-        self._conjoined: tuple[Problems, Array] | None = None
-        self.has_forest = points.n_points <= _MOST and points.X.nnz <= _LEAFY
+        self._conjoined: Conjunctions | None = None
+        self.has_forest = points.n_points <= _MOST and points.X.nnz <= _LEAFY and not _are_plain(points)
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
         """The neighbours of some rows, without those that are not to be seen."""
@@ -132,10 +134,12 @@ class Fitting:
         return self._encoding.encoder()
 
     def train_pairing(self, config: PairingConfig, seen: Array) -> AnyEncoder:
-        points = self._seen(seen)
+        """Once: with more points it would say the same of others, and they have their places all the same."""
         if self._pairing is None:
-            self._pairing = Pairing(config, points.n_features, points.n_labels, self.run)
-        self._pairing.fit(points.X, points.Y, self.run)
+            self._pairing = Pairing(config, self.points.n_features, self.points.n_labels, self.run)
+        if not self._pairing.learnt:
+            points = self._seen(seen)
+            self._pairing.fit(points.X, points.Y, self.run)
         return self._pairing.encoder()
 
     def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
@@ -151,17 +155,14 @@ class Fitting:
         return _FEW_LONG <= n <= _MOST and rows.nnz >= _LONG * n and not is_dense(rows)
 
     def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
-        """On what the classifiers of single words have learnt from just before."""
-        assert self._solved is not None
-        problems, rows = replace(self._solved[0], dual=np.zeros(len(self._solved[0].dual))), self._solved[1]
-        if self._paired is None:
-            self._paired = with_pairs(self.points.X, config.words)
-        if self._conjoined is not None:
-            before, its_rows = self._conjoined
-            problems.start_from(before, np.searchsorted(rows, its_rows))
-        self._conjoined = problems, rows
-        found = self._paired if seen.all() else self._paired[rows]
-        return Conjunctions.fit(config, ranker, found, problems, self.run.seed)
+        """On what the classifiers of single words have learnt from just before; once: they are one voice among others,
+        and with more points it would say the same."""
+        if self._conjoined is None:
+            assert self._solved is not None
+            problems = replace(self._solved[0], dual=np.zeros(len(self._solved[0].dual)))
+            rows = with_pairs(self._seen(seen).X, config.words)
+            self._conjoined = Conjunctions.fit(config, ranker, rows, problems, self.run.seed)
+        return self._conjoined
 
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
         """What classifiers learn from; where they have learnt from fewer points, with what they learnt. Points keep the
@@ -236,6 +237,11 @@ def _label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArra
     """(n_labels, dim) means of the codes (n, dim) of each label's points."""
     sums = np.asarray(Y.T @ codes, dtype=np.float32)
     return sums / np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)[:, None]
+
+
+def _are_plain(points: Points) -> bool:
+    """Many, with about one label each."""
+    return points.n_points > _MANY_POINTS and int(points.Y.nnz) < _SEVERAL * points.n_points
 
 
 def _n_occurring(matrix: sp.csr_matrix) -> int:

@@ -31,8 +31,6 @@ Codes = npt.NDArray[np.float32]
 _BETAS, _EPS = (0.9, 0.999), 1e-8
 _EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
 """Passes over train, fewest, usual, most: as many as make so many steps, and visit so many points."""
-_AGAIN = 3
-"""Further training on more points: one epoch in so many, at so small a part of the rate."""
 
 
 @dataclass(frozen=True)
@@ -105,22 +103,20 @@ class _Table:
 
 
 class Pairing:
-    """Trained on some points, and then, shortly, on more."""
+    """Vectors of features and labels, trained on some points; learnt: whether there was time to."""
 
     def __init__(self, config: PairingConfig, n_features: int, n_labels: int, run: Run) -> None:
         self.config, self._rng = config, run.rng(26)
         self._features, self._labels = (_Table(n, config.dim, self._rng) for n in (n_features, n_labels))
-        self._fitted = False
+        self.learnt = False
 
     def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         """X: (n, n_features), Y: (n, n_labels). On one thread: steps are too small for two."""
-        c, again = self.config, self._fitted
+        c = self.config
         points, sets, prints = _Rows.of(X), _Rows.of(Y), fingerprints(Y)
         both = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         steps = -(-len(both) // c.batch)
-        epochs, lr = c.epochs or _n_epochs(len(both), steps), c.lr
-        if again:
-            epochs, lr = max(1, epochs // _AGAIN), lr / _AGAIN
+        epochs = c.epochs or _n_epochs(len(both), steps)
         total, done = epochs * steps, 0
         with blas_threads(1):
             for _ in range(epochs):
@@ -132,8 +128,8 @@ class Pairing:
                         if run.time_left() <= 0:
                             return
                     rows = order[a : a + c.batch]
-                    self._step(points.take(rows, kept), sets.take(rows), prints[rows], lr * (1 - done / total))
-                    done, self._fitted = done + 1, True
+                    self._step(points.take(rows, kept), sets.take(rows), prints[rows], c.lr * (1 - done / total))
+                    done, self.learnt = done + 1, True
 
     def _step(self, points: _Rows, sets: _Rows, prints: Array, lr: float) -> None:
         p, p_lengths = self._features.encode(points)

@@ -27,7 +27,7 @@ that they are asked about, which has no more than this, or a fifth of the points
 _COST = 0.5
 """Of these trials: a small sample wants a higher cost than the whole."""
 _NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 50, 10
-_SHARE, _ADDITIONS = 0.2, 1e7
+_SHARE, _ADDITIONS = 0.2, 4e7
 """Of labels that costs are tried on, unless a pass over their problems would take more additions than this."""
 _RUNS, _SURE = 50, 1.0
 """Documents are compared in this many runs, as neighbours in a file are alike; standard errors (the larger of that over
