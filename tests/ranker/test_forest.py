@@ -101,14 +101,6 @@ def test_members_are_clustered_by_their_label_sets(made: tuple[WordMemory, sp.cs
         assert (gap < 1e-5).mean() > 0.98  # of equal centres another may have been taken in the first round
 
 
-@pytest.mark.parametrize(("few", "trees"), [(N, 40), (N - 1, 20)])
-def test_few_points_have_more_trees(few: int, trees: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfel.ranker.forest._FEW", few)
-    X, Y = _points()
-    memory = WordMemory.build(X, np.diff(Y.indptr) > 0)
-    assert len(Forest.grown(ForestConfig(), memory, Y, _seen(), seed=3).sizes) == trees
-
-
 def test_trees_are_shaped_by_the_points_that_are_seen_only(made: tuple[WordMemory, sp.csr_matrix, Forest]) -> None:
     memory, Y, forest = made
     assert forest.voters[forest.members].all()

@@ -36,15 +36,13 @@ _LEAST_WEIGHT = 0.1
 """Of a label that nearly every point has."""
 _ASKED = 100
 """Voters of a leaf at most: points that no label tells apart are never split, however many there are."""
-_TREES, _FEW = (40, 20), 20_000
-"""Trees; the first up to so many points, of which they are grown in no time."""
 _COSINES = 4_000_000
 """Of documents with training points, that are looked at at a time."""
 
 
 @dataclass(frozen=True)
 class ForestConfig(Config):
-    trees: int | None = param(None, "trees of the forest; none: 40 up to 20,000 points, above 20", low=1, high=1000)
+    trees: int = param(20, "trees of the forest", low=1, high=1000)
     leaf: int = param(30, "points in a node that is not split any more", low=1)
     sample: int = param(1000, "points of a node that are clustered, at most", low=FAN)
 
@@ -74,8 +72,7 @@ class Forest:
         seen = seen & can_vote(memory)
         x, y = _occurring(unit_csr(memory.rows)), _weighted(_occurring(Y), seen)
         rows = *kernel_arrays(x), int(x.shape[1]), *kernel_arrays(y), int(y.shape[1]), seen
-        trees = config.trees or _TREES[int(len(seen) > _FEW)]
-        seeds = np.random.default_rng(seed).integers(2**40, size=trees).tolist()
+        seeds = np.random.default_rng(seed).integers(2**40, size=config.trees).tolist()
         found = at_once(*(partial(grow, *rows, config.leaf, config.sample, one) for one in seeds))
         is_split, edges, members, classes, scales, leaves = zip(*found, strict=True)
         starts = np.cumsum([0, *map(len, members)])
