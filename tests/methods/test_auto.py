@@ -18,7 +18,7 @@ from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_judge import TAILS, HeldOut, largest_bonus, learn_judge
-from zipfel.methods.auto_parts import Fitting, join_votes
+from zipfel.methods.auto_parts import Fitting, join_votes, n_strangers
 from zipfel.metrics import evaluate
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.conjunctions import ConjunctionConfig
@@ -204,6 +204,18 @@ def test_many_points_of_one_label_have_no_forest(
     Y = sp.csr_matrix(np.eye(10, dtype=np.float32)[np.arange(n_points) % 5])
     Y = sp.csr_matrix(Y + np.roll(Y.toarray(), 5, axis=1)) if n_labels == 2 else Y
     assert _fitting(Points(X, Y)).has_forest == has
+
+
+@pytest.mark.parametrize(("n_points", "words", "strangers"), [(50, 4, 50), (50, 5, 100), (51, 5, 50)])
+def test_few_long_documents_are_told_from_more_strangers(
+    n_points: int, words: int, strangers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 51)
+    monkeypatch.setattr("zipfel.methods.auto_parts._LONG", 5)
+    X = sp.csr_matrix(np.tile(np.arange(100) < words, (n_points, 1)).astype(np.float32))
+    Y = sp.csr_matrix(np.eye(n_points, dtype=np.float32))
+    assert n_strangers(None, Y, _fitting(Points(X, Y)).most_strangers()) == strangers
+    assert n_strangers(7, Y, 100) == 7
 
 
 def test_joined_neighbours_keep_their_own_kinds_of_votes() -> None:

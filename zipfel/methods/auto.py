@@ -147,9 +147,8 @@ class Auto(Method):
 
         def classifiers() -> None:
             with run.timed("classifiers"):
-                problems = fitting.problems(
-                    seen, n_shortlisted(c.shortlist, points.Y), n_strangers(c.strangers, points.Y)
-                )
+                strangers = n_strangers(c.strangers, points.Y, fitting.most_strangers())
+                problems = fitting.problems(seen, n_shortlisted(c.shortlist, points.Y), strangers)
                 if self.cost_ is None:
                     costs = COSTS if self.damping_ < 1 else COSTS[::-1]  # the first, unless the second wins
                     self.cost_ = fitting.choose_cost(c.ranker, costs, problems, seen)

@@ -25,7 +25,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class AutoConfig(declared.Config):
     neighbors: int = param(100, "training points that vote, of each kind", symbol="m", low=1)
     strangers: int | None = param(
-        None, "random labels of a document that classifiers learn from besides; none: 10 to 50, see docs", low=0
+        None, "random labels of a document that classifiers learn from besides; none: 10 to 100, see docs", low=0
     )
     centring: bool = param(True, "dense features are seen from their means")
     damping: float | None = param(

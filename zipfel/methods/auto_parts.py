@@ -49,6 +49,8 @@ _MANY_POINTS, _SEVERAL = 20_000, 1.5
 """Points above which there is no forest where they have fewer labels than this on average."""
 _FEW_LONG, _LONG = 8000, 100
 """Points, and words of one of them on average, from which on there are conjunctions."""
+_STRANGERS = (50, 100)
+"""Random labels that a document is told from at most: in general, and of few long ones."""
 _BLOCK = 2048
 """Rows that votes are cast for, or compared with landmarks, at a time."""
 
@@ -150,9 +152,17 @@ class Fitting:
         return self._forest.asking(seen & can_vote(memory))
 
     def has_long_documents(self) -> bool:
-        """Of 100 words or more on average, and neither too few of them to learn pairs of words from nor too many."""
-        n, rows = self.points.n_points, self.points.X
-        return _FEW_LONG <= n <= _MOST and rows.nnz >= _LONG * n and not is_dense(rows)
+        """And neither too few of them to learn pairs of words from nor too many."""
+        return _FEW_LONG <= self.points.n_points <= _MOST and self._are_long()
+
+    def most_strangers(self) -> int:
+        """Of a document: few long ones have too many words that only the shortlisted tell apart."""
+        return _STRANGERS[int(self.points.n_points < _FEW_LONG and self._are_long())]
+
+    def _are_long(self) -> bool:
+        """Documents of 100 words or more on average."""
+        rows = self.points.X
+        return bool(rows.nnz >= _LONG * self.points.n_points) and not is_dense(rows)
 
     def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
         """On what the classifiers of single words have learnt from just before; once: they are one voice among others,
@@ -256,10 +266,10 @@ def n_shortlisted(asked: int, Y: sp.csr_matrix) -> int:
     return max(few, math.ceil(5 * int(Y.nnz) / max(1, int(Y.shape[0]))))
 
 
-def n_strangers(asked: int | None, Y: sp.csr_matrix) -> int:
-    """As asked, or what gives a label about a hundred: where labels are many, few documents shortlist one."""
+def n_strangers(asked: int | None, Y: sp.csr_matrix, most: int = _STRANGERS[0]) -> int:
+    """As asked, or what gives a label twice as many as `most`: where labels are many, few documents shortlist one."""
     n_seen, n_points = len(np.unique(Y.indices)), max(1, Y.shape[0])
-    return int(np.clip(100 * n_seen / n_points, 10, 50)) if asked is None else asked
+    return int(np.clip(2 * most * n_seen / n_points, 10, most)) if asked is None else asked
 
 
 def join_votes(one: Found, other: Found) -> Found:
