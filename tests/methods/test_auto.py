@@ -179,7 +179,7 @@ def _fitting(points: Points) -> Fitting:
 def test_pairs_and_conjunctions_are_learnt_once_from_the_points_that_are_seen_first() -> None:
     points = known().train
     fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
-    seen = np.arange(points.n_points) % 3 > 0
+    seen = np.arange(points.n_points) % 4 > 0
     pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
     pairs = fitting.train_pairing(pairing, seen)
     assert isinstance(pairs, PairEncoder)
@@ -189,10 +189,25 @@ def test_pairs_and_conjunctions_are_learnt_once_from_the_points_that_are_seen_fi
     again = fitting.train_pairing(pairing, every)
     np.testing.assert_array_equal(pairs.features, again.features)
     assert fitting.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every) is words
+    fitting.train_pairing(pairing, ~seen)  # no more, but fewer: they stay
+    np.testing.assert_array_equal(pairs.features, fitting.train_pairing(pairing, every).features)
     of_all = _fitting(points)
     of_all.problems(every, 5, 2)
     other = of_all.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every)
     assert abs(other.ranker.weights_ - words.ranker.weights_).max() > 0.01  # so that not all were seen at first
+
+
+def test_what_is_learnt_once_is_learnt_again_from_a_large_validation_set() -> None:
+    points = known().train
+    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
+    seen = np.arange(points.n_points) % 3 == 0
+    pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
+    fitting.problems(seen, 5, 2)
+    pairs, words = fitting.train_pairing(pairing, seen), fitting.train_conjunctions(ConjunctionConfig(), ranker, seen)
+    assert isinstance(pairs, PairEncoder)
+    fitting.problems(every, 5, 2)
+    assert (fitting.train_pairing(pairing, every).features != pairs.features).any()
+    assert fitting.train_conjunctions(ConjunctionConfig(), ranker, every) is not words
 
 
 @pytest.mark.parametrize(("n_points", "n_labels", "has"), [(200, 1, True), (201, 1, False), (201, 2, True)])

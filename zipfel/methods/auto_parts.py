@@ -49,6 +49,8 @@ _MANY_POINTS, _SEVERAL = 20_000, 1.5
 """Points above which there is no forest where they have fewer labels than this on average."""
 _FEW_LONG, _LONG = 8000, 100
 """Points, and words of one of them on average, from which on there are conjunctions."""
+_MANY_MORE = 1.5
+"""Times as many points as before, above which parts that are trained once are trained again."""
 _STRANGERS = (50, 100)
 """Random labels that a document is told from at most: in general, and of few long ones."""
 _BLOCK = 2048
@@ -65,14 +67,14 @@ class Fitting:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time
         self._encoding: Matcher | Landmarks | None = None
         self._kernels: npt.NDArray[np.float32] | None = None
-        self._pairing: Pairing | None = None
+        self._pairing: tuple[Pairing, Array] | None = None
         self._encoded = np.zeros(points.n_points, dtype=bool)
         self._short: npt.NDArray[np.int32] | None = None
         self._listed = np.zeros(points.n_points, dtype=bool)
         self._solved: tuple[Problems, Array] | None = None
         self._grown: tuple[LabelTree, Problems, Array] | None = None
         self._forest: Forest | None = None
-        self._conjoined: Conjunctions | None = None
+        self._conjoined: tuple[Conjunctions, Array] | None = None
         self.has_forest = points.n_points <= _MOST and points.X.nnz <= _LEAFY and not _are_plain(points)
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
@@ -136,13 +138,12 @@ class Fitting:
         return self._encoding.encoder()
 
     def train_pairing(self, config: PairingConfig, seen: Array) -> AnyEncoder:
-        """Once: with more points it would say the same of others, and they have their places all the same."""
-        if self._pairing is None:
-            self._pairing = Pairing(config, self.points.n_features, self.points.n_labels, self.run)
-        if not self._pairing.learnt:
+        """Once: with some points more it would say the same of others, and they have their places all the same."""
+        if self._pairing is None or not self._pairing[0].learnt or _are_many_more(seen, self._pairing[1]):
             points = self._seen(seen)
-            self._pairing.fit(points.X, points.Y, self.run)
-        return self._pairing.encoder()
+            self._pairing = Pairing(config, points.n_features, points.n_labels, self.run), seen
+            self._pairing[0].fit(points.X, points.Y, self.run)
+        return self._pairing[0].encoder()
 
     def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
         """A forest of fewer points stays, and the others have a vote."""
@@ -166,13 +167,13 @@ class Fitting:
 
     def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
         """On what the classifiers of single words have learnt from just before; once: they are one voice among others,
-        and with more points it would say the same."""
-        if self._conjoined is None:
+        and with some points more it would say the same."""
+        if self._conjoined is None or _are_many_more(seen, self._conjoined[1]):
             assert self._solved is not None
             problems = replace(self._solved[0], dual=np.zeros(len(self._solved[0].dual)))
             rows = with_pairs(self._seen(seen).X, config.words)
-            self._conjoined = Conjunctions.fit(config, ranker, rows, problems, self.run.seed)
-        return self._conjoined
+            self._conjoined = Conjunctions.fit(config, ranker, rows, problems, self.run.seed), seen
+        return self._conjoined[0]
 
     def problems(self, seen: Array, shortlist: int, strangers: int) -> Problems:
         """What classifiers learn from; where they have learnt from fewer points, with what they learnt. Points keep the
@@ -247,6 +248,11 @@ def _label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArra
     """(n_labels, dim) means of the codes (n, dim) of each label's points."""
     sums = np.asarray(Y.T @ codes, dtype=np.float32)
     return sums / np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)[:, None]
+
+
+def _are_many_more(seen: Array, before: Array) -> bool:
+    """So many that what those before told is to be learnt anew: a validation set may be larger than train."""
+    return bool(seen.sum() > _MANY_MORE * before.sum())
 
 
 def _are_plain(points: Points) -> bool:
