@@ -214,7 +214,7 @@ def test_what_is_learnt_once_is_learnt_again_from_a_large_validation_set() -> No
 def test_many_points_of_one_label_have_no_forest(
     n_points: int, n_labels: int, has: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zipfel.methods.auto_parts._MANY_POINTS", 200)
+    monkeypatch.setattr("zipfel.methods.auto_parts.DEAR", 200)
     X = sp.csr_matrix(np.random.default_rng(0).random((n_points, 30), dtype=np.float32))
     Y = sp.csr_matrix(np.eye(10, dtype=np.float32)[np.arange(n_points) % 5])
     Y = sp.csr_matrix(Y + np.roll(Y.toarray(), 5, axis=1)) if n_labels == 2 else Y
@@ -300,7 +300,7 @@ def test_a_forest_of_many_points_has_to_pay(n_points: int, tells: bool, kept: bo
 
 
 def test_a_forest_that_does_not_pay_is_dropped_from_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfel.methods.auto_judge._DEAR", 0)
+    monkeypatch.setattr("zipfel.methods.auto_judge.DEAR", 0)
     monkeypatch.setattr("zipfel.methods.auto_judge._WORTH", 1.0)
     points = known()
     method, again = Auto(AutoConfig.from_dict(QUICK["auto"])), Auto(AutoConfig.from_dict(QUICK["auto"]))

@@ -19,7 +19,7 @@ TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
 _PROVEN = 600
 """Bonuses for rare labels that are tried; held-out points from which on all of them are, of fewer only the lower ones:
 what a bonus costs can't be seen there."""
-_DEAR, _WORTH = 20_000, 0.001
+DEAR, _WORTH = 20_000, 0.001
 """Points from which on a forest, which then takes megabytes, has to bring this much of the mean of P@1, P@3 and P@5."""
 
 
@@ -41,7 +41,7 @@ def learn_judge(held: HeldOut, context: Context | None, tail: float | None) -> t
     """The blend of the evidence, without a forest's of many points where that does not pay, and a bonus for rare
     labels; tail: what it is to be. Evidence never counts against a label, but for its frequency."""
     names, labels, hits = held.names, held.labels, is_true(held.labels, held.truth)
-    doubted = Forest.OPINIONS if held.n_points > _DEAR else ()
+    doubted = Forest.OPINIONS if held.n_points > DEAR else ()
     known, kept = labels >= 0, [name not in doubted for name in names]
     monotone = [name for name in names if name != "frequency"]
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
 from zipfel.index.dense import is_dense
+from zipfel.methods.auto_judge import DEAR
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
@@ -45,8 +46,8 @@ _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _MOST, _LEAFY = 100_000, 4_000_000
 """Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
-_MANY_POINTS, _SEVERAL = 20_000, 1.5
-"""Points above which there is no forest where they have fewer labels than this on average."""
+_SEVERAL = 1.5
+"""Labels of a point on average, below which there is no forest where it would be dear."""
 _FEW_LONG, _LONG = 8000, 100
 """Points, and words of one of them on average, from which on there are conjunctions."""
 _MANY_MORE = 1.5
@@ -257,7 +258,7 @@ def _are_many_more(seen: Array, before: Array) -> bool:
 
 def _are_plain(points: Points) -> bool:
     """Many, with about one label each."""
-    return points.n_points > _MANY_POINTS and int(points.Y.nnz) < _SEVERAL * points.n_points
+    return points.n_points > DEAR and int(points.Y.nnz) < _SEVERAL * points.n_points
 
 
 def _n_occurring(matrix: sp.csr_matrix) -> int:
