@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from zipfel.kernels.sparse_topk import plain_topk, sparse_topk
+from zipfel.kernels import sparse_topk as module
+from zipfel.kernels.sparse_topk import Lists, plain_topk, sparse_topk
 from zipfel.threads import use_threads
 
 
@@ -25,6 +26,28 @@ def test_equals_the_plain_product_with_ties_and_cancellation(density: float, col
     plain_ids, plain_scores = plain_topk(left, right, k)
     np.testing.assert_array_equal(ids, plain_ids)
     np.testing.assert_array_equal(scores, plain_scores)
+
+
+@pytest.mark.parametrize("columns", [150, 1605])
+@pytest.mark.parametrize("inner", [3, 60])  # fewer dense rows than are added at once, and more
+@pytest.mark.parametrize("k", [1, 7, 200])
+def test_lists_of_frequent_words_may_be_dense(columns: int, inner: int, k: int) -> None:
+    rng = np.random.default_rng(6)
+    right = sp.vstack([random_csr(rng, inner, columns, 0.4, True), random_csr(rng, inner, columns, 0.01, True)], "csr")
+    left, lists = random_csr(rng, 90, 2 * inner + 5, 0.3, True)[:, : 2 * inner], Lists.of(right)
+    assert (lists.place >= 0).sum() == inner == len(lists.dense)
+    ids, scores = sparse_topk(left, lists, k)
+    plain_ids, plain_scores = plain_topk(left, right, k)
+    np.testing.assert_array_equal(ids, plain_ids)
+    np.testing.assert_array_equal(scores, plain_scores)
+
+
+def test_dense_lists_are_the_most_frequent_that_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = sp.csr_matrix(np.tri(6, 6, dtype=np.float32))  # rows with one to six columns
+    width = Lists.of(right).dense.shape[1]
+    monkeypatch.setattr(module, "_ROOM", 2 * width)
+    assert np.flatnonzero(Lists.of(right).place >= 0).tolist() == [4, 5]
+    np.testing.assert_array_equal(Lists.of(right).dense[Lists.of(right).place[4], :6], right[4].toarray()[0])
 
 
 def test_threads_do_not_change_the_answer() -> None:

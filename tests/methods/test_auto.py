@@ -226,11 +226,28 @@ def test_few_long_documents_are_told_from_more_strangers(
     n_points: int, words: int, strangers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 51)
-    monkeypatch.setattr("zipfel.methods.auto_parts._LONG", 5)
+    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
     X = sp.csr_matrix(np.tile(np.arange(100) < words, (n_points, 1)).astype(np.float32))
     Y = sp.csr_matrix(np.eye(n_points, dtype=np.float32))
     assert n_strangers(None, Y, _fitting(Points(X, Y)).most_strangers()) == strangers
     assert n_strangers(7, Y, 100) == 7
+
+
+@pytest.mark.parametrize(("words", "trials", "tried"), [(4, "true", 1), (4, "false", 0), (5, "true", 0)])
+def test_only_of_short_documents_damping_and_cost_are_tried(
+    words: int, trials: str, tried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
+    monkeypatch.setattr("zipfel.methods.auto.choose_damping", lambda *_: asked.append("damping") or 0.8)
+    monkeypatch.setattr("zipfel.methods.auto_parts.choose_cost", lambda *_, **__: asked.append("cost") or 1.0)
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(np.array([rng.permutation(np.arange(100) < words) for _ in range(60)]).astype(np.float32))
+    Y = sp.csr_matrix(np.eye(6, dtype=np.float32)[np.arange(60) % 6])
+    method = make_method("auto", {"trials": trials, "codes": "false"})
+    method.fit(Points(X, Y), None, Run(seed=1))
+    assert asked == ["damping", "cost"] * tried
+    assert (method.damping_, method.cost_) == {(4, 1): (0.8, 1.0), (4, 0): (0.6, 0.3), (5, 0): (1.0, 1.0)}[words, tried]
 
 
 def test_joined_neighbours_keep_their_own_kinds_of_votes() -> None:
@@ -314,7 +331,7 @@ def test_a_forest_that_does_not_pay_is_dropped_from_the_model(monkeypatch: pytes
 
 def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 100)
-    monkeypatch.setattr("zipfel.methods.auto_parts._LONG", 5)
+    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix((rng.random((300, 12)) < 0.15).astype(np.float32))
     X = sp.csr_matrix(Y @ (rng.random((12, 400)) < 0.05) + (rng.random((300, 400)) < 0.02), dtype=np.float32)

@@ -109,3 +109,13 @@ def test_damping_leaves_the_first_for_the_last_only_on_proof(
     monkeypatch.setattr(setting, "_precision", lambda *given: found[given[-1]])
     X = sp.csr_matrix(np.random.default_rng(1).random((60, 5)), dtype=np.float32)
     assert choose_damping(X, X, np.random.default_rng(2), RankerConfig(), DAMPINGS) == chosen
+
+
+def test_long_documents_and_dense_numbers_are_not_damped() -> None:
+    rng = np.random.default_rng(0)
+    short, long = (sp.random(1000, 4000, words / 4000, "csr", np.float32, random_state=rng) for words in (40, 100))
+    dense = sp.csr_matrix(rng.random((1000, 120)), dtype=np.float32)
+    assert [setting.are_short(X) for X in (short, long, dense)] == [True, False, False]
+    assert [setting.are_long(X) for X in (short, long, dense)] == [False, True, False]
+    assert [setting.likely_damping(X) for X in (short, long, dense)] == [0.6, 1.0, 1.0]
+    assert [setting.likely_cost(damping) for damping in DAMPINGS] == [0.3, 0.3, 1.0]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from zipfel.kernels.sparse_product import SparseProduct
 from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
-from zipfel.kernels.sparse_topk import sparse_topk
+from zipfel.kernels.sparse_topk import Lists, sparse_topk
 
 
 class SparseIndex:
@@ -29,11 +29,11 @@ class SparseIndex:
 
     def search(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """(n, k) ids, best first, -1 where there are fewer; (n, k) cosines, -inf there. Ties: the lowest id."""
-        return sparse_topk(unit_csr(queries), self._lists, k)
+        return sparse_topk(unit_csr(queries), self._searched, k)
 
     def search_own(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """The same, where the queries are what the rows were made of, in their order: none is its own neighbour."""
-        return sparse_topk(unit_csr(queries), self._lists, k, others=True)
+        return sparse_topk(unit_csr(queries), self._searched, k, others=True)
 
     def cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
         """(n, len(self)): dense, for few rows."""
@@ -42,6 +42,10 @@ class SparseIndex:
     def steady_cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
         """The same, a little slower: to the last bit what each query has alone."""
         return self._steady_product(unit_csr(queries))
+
+    @cached_property
+    def _searched(self) -> Lists:
+        return Lists.of(self._lists)
 
     @cached_property
     def _steady_product(self) -> SparseProduct:

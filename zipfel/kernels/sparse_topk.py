@@ -3,10 +3,14 @@
 Neighbour search (queries times an inverted index), votes (weights times the label matrix) and centroids (rows times
 centroids) are all this one computation. For a row of A the matching rows of B are added into a dense accumulator; its
 entries are then either all scanned, or only those that were touched, whichever is less work. A scan passes over
-groups of columns of which none can be among the k best. `plain_topk` is the twin that the tests hold it to.
+groups of columns of which none can be among the k best. Rows of B that fill many columns (the lists of frequent words)
+can be kept as dense ones beside the others, see `Lists`: the processor adds eight of their values at a time, where it
+adds the others one by one. `plain_topk` is the twin that the tests hold it to.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +23,42 @@ from zipfel.threads import get_threads, over_blocks
 
 _SCAN = 8
 """With more than 1/8 as many additions as columns, scanning all columns is cheaper than keeping a list."""
+_FREQUENT = 8
+"""A row of B that fills more than 1/8 of the columns is added faster as a dense one."""
+_FEW_GROUPS = 4
+"""Groups of columns for each that is looked for, below which single columns are looked at."""
+_TOGETHER = 4
+"""Dense rows that are added at once."""
+_ROOM = 1 << 26
+"""Numbers of dense rows at most (256 MB); the most frequent come first."""
 _PARTS_A_THREAD = 8
 
 
+@dataclass(frozen=True)
+class Lists:
+    """The right side of a product, ready to be searched many times. rows: (ptr, ids, values) of its CSR; place:
+    (n_inner,) where each is among the dense ones, or -1; dense: (f, n_columns) those, padded to whole groups."""
+
+    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]
+    place: npt.NDArray[np.int32]
+    dense: npt.NDArray[np.float32]
+    n_columns: int
+
+    @classmethod
+    def of(cls, right: sp.csr_matrix, frequent: float = 1 / _FREQUENT) -> Lists:
+        """frequent: the share of its columns from which on a row is kept as a dense one; with 1 none is."""
+        lengths, width = np.diff(right.indptr), -(-right.shape[1] // GROUP) * GROUP
+        chosen = np.argsort(-lengths, kind="stable")[: _ROOM // max(1, width)]
+        chosen = chosen[lengths[chosen] > frequent * right.shape[1]]
+        place = np.full(right.shape[0], -1, dtype=np.int32)
+        place[chosen] = np.arange(len(chosen))
+        dense = np.zeros((len(chosen), width), dtype=np.float32)
+        dense[:, : right.shape[1]] = right[chosen].toarray()
+        return cls(kernel_arrays(right), place, dense, int(right.shape[1]))
+
+
 def sparse_topk(
-    left: sp.csr_matrix, right: sp.csr_matrix, k: int, *, others: bool = False
+    left: sp.csr_matrix, right: sp.csr_matrix | Lists, k: int, *, others: bool = False
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """(ids, scores), both (n, k): the largest non-zero entries of each row of left @ right, best first.
 
@@ -32,17 +67,18 @@ def sparse_topk(
     Equal scores go to the lowest id; a row with fewer than k non-zero entries is padded with -1 and -inf. Columns of
     `left` that have no row in `right` count nothing, so their widths need not agree.
     """
-    n, n_columns = left.shape[0], right.shape[1]
+    lists = right if isinstance(right, Lists) else Lists.of(right, frequent=1)
+    n, n_columns = left.shape[0], lists.n_columns
     ids = np.full((n, k), PAD, dtype=np.int64)
     scores = np.full((n, k), -np.inf, dtype=np.float32)
     if n == 0 or k == 0 or n_columns == 0:
         return ids, scores
-    a, b = kernel_arrays(left), kernel_arrays(right)
+    rows = kernel_arrays(left)
 
     def work(start: int, stop: int) -> None:
         sums = np.zeros(-(-n_columns // GROUP) * GROUP, dtype=np.float32)
         touched = np.empty(len(sums), dtype=np.int32)  # no list has as many additions
-        _topk_rows(*a, *b, start, stop, others, sums, touched, ids, scores)
+        _topk_rows(*rows, *lists.rows, lists.place, lists.dense, start, stop, others, sums, touched, ids, scores)
 
     over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))
     return ids, scores
@@ -69,21 +105,95 @@ def kernel_arrays(
     )
 
 
+@njit(cache=True, nogil=True, fastmath={"contract"})  # so that it multiplies and adds in one
+def _add_dense(dense, chosen, weights, n, sums):  # type: ignore[no-untyped-def]
+    """sums += weights[:n] @ dense[chosen[:n]]; all that there is room for at once: sums are read and written less."""
+    if n == _TOGETHER:
+        p, q, r, s = dense[chosen[0]], dense[chosen[1]], dense[chosen[2]], dense[chosen[3]]
+        a, b, c, d = weights[0], weights[1], weights[2], weights[3]
+        for column in range(len(sums)):
+            sums[column] += a * p[column] + b * q[column] + c * r[column] + d * s[column]
+    else:
+        for i in range(n):
+            p, a = dense[chosen[i]], weights[i]
+            for column in range(len(sums)):
+                sums[column] += a * p[column]
+
+
 @njit(cache=True, nogil=True)
-def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, others, sums, touched, ids, scores):  # type: ignore[no-untyped-def]
-    n_inner, n_columns, k = len(b_ptr) - 1, len(sums), ids.shape[1]
-    peaks, sorting = np.empty(n_columns // GROUP, dtype=np.float32), np.empty(n_columns, dtype=np.float32)
+def _add_frequent(a_ids, a_values, b_ptr, place, dense, chosen, weights, sums):  # type: ignore[no-untyped-def]
+    """Adds those rows of B that are kept as dense ones. How many additions a row of A takes, theirs too."""
+    additions, n = 0, 0
+    for j in range(len(a_ids)):
+        inner = a_ids[j]
+        if inner >= len(place):
+            continue
+        if place[inner] < 0:
+            additions += b_ptr[inner + 1] - b_ptr[inner]
+            continue
+        additions += len(sums)
+        chosen[n], weights[n] = place[inner], a_values[j]
+        n += 1
+        if n == _TOGETHER:
+            _add_dense(dense, chosen, weights, n, sums)
+            n = 0
+    _add_dense(dense, chosen, weights, n, sums)
+    return additions
+
+
+@njit(cache=True, nogil=True)
+def _find_scanned(sums, peaks, k, found, places):  # type: ignore[no-untyped-def]
+    """How many of all columns may be among the k best: their sums are found, their places too. No sum is left."""
+    n_found, n_columns = 0, len(sums)
+    find_peaks(sums, peaks)
+    bar = low_bar(peaks, k)
+    bar = bar if bar > 0.0 else np.float32(-np.inf)
+    for g in range(len(peaks)):
+        if peaks[g] >= bar:
+            for column in range(g, n_columns, len(peaks)):
+                if sums[column] >= bar and sums[column] != 0.0:
+                    found[n_found], places[n_found] = sums[column], column
+                    n_found += 1
+    for column in range(n_columns):
+        sums[column] = 0.0
+    return n_found
+
+
+@njit(cache=True, nogil=True)
+def _find_touched(sums, touched, k, found, places):  # type: ignore[no-untyped-def]
+    """The same, where only the columns that were touched have a sum."""
+    n_found = 0
+    for column in touched:
+        found[n_found], places[n_found] = sums[column], column
+        n_found += sums[column] != 0.0  # one that cancelled out half way comes twice, then as zero
+        sums[column] = 0.0
+    bar, n_good = low_bar(found[:n_found], k), 0
+    for i in range(n_found):
+        good = found[i] >= bar
+        found[n_good], places[n_good] = found[i], places[i]
+        n_good += good
+    return n_good
+
+
+@njit(cache=True, nogil=True)
+def _topk_rows(  # type: ignore[no-untyped-def]
+    a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, place, dense, start, stop, others, sums, touched, ids, scores
+):
+    n_columns, k = len(sums), ids.shape[1]
+    group = GROUP
+    while group > 1 and n_columns < _FEW_GROUPS * k * group:
+        group //= 2
+    peaks, sorting = np.empty(n_columns // group, dtype=np.float32), np.empty(n_columns, dtype=np.float32)
     found, places = np.empty(n_columns, dtype=np.float32), np.empty(n_columns, dtype=np.int64)
+    chosen, weights = np.empty(_TOGETHER, dtype=np.int64), np.empty(_TOGETHER, dtype=np.float32)
     for row in range(start, stop):
-        additions = 0
-        for j in range(a_ptr[row], a_ptr[row + 1]):
-            if a_ids[j] < n_inner:
-                additions += b_ptr[a_ids[j] + 1] - b_ptr[a_ids[j]]
+        its_ids, its_values = a_ids[a_ptr[row] : a_ptr[row + 1]], a_values[a_ptr[row] : a_ptr[row + 1]]
+        additions = _add_frequent(its_ids, its_values, b_ptr, place, dense, chosen, weights, sums)
         scan = additions * _SCAN >= n_columns
         n_touched = 0
-        for j in range(a_ptr[row], a_ptr[row + 1]):
-            inner, value = a_ids[j], a_values[j]
-            if inner >= n_inner or value == 0.0:
+        for j in range(len(its_ids)):
+            inner, value = its_ids[j], its_values[j]
+            if inner >= len(place) or value == 0.0 or place[inner] >= 0:
                 continue
             if scan:
                 for t in range(b_ptr[inner], b_ptr[inner + 1]):
@@ -96,32 +206,8 @@ def _topk_rows(a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, start, stop, othe
                     sums[column] += value * b_values[t]
         if others and row < n_columns:
             sums[row] = 0.0
-        best, best_scores = ids[row], scores[row]
         if scan:
-            find_peaks(sums, peaks)
-            bar = low_bar(peaks, k)
-            if bar <= 0.0:
-                bar = np.float32(-np.inf)
-            n_found = 0
-            for g in range(len(peaks)):
-                if peaks[g] >= bar:
-                    for column in range(g, n_columns, len(peaks)):
-                        if sums[column] >= bar and sums[column] != 0.0:
-                            found[n_found], places[n_found] = sums[column], column
-                            n_found += 1
-            take_best(found, places, n_found, best_scores, best, sorting)
-            for column in range(n_columns):
-                sums[column] = 0.0
+            n_found = _find_scanned(sums, peaks, k, found, places)
         else:
-            n_found = 0
-            for i in range(n_touched):
-                column = touched[i]
-                found[n_found], places[n_found] = sums[column], column
-                n_found += sums[column] != 0.0  # one that cancelled out half way comes twice, then as zero
-                sums[column] = 0.0
-            bar, n_good = low_bar(found[:n_found], k), 0
-            for i in range(n_found):
-                good = found[i] >= bar
-                found[n_good], places[n_good] = found[i], places[i]
-                n_good += good
-            take_best(found, places, n_good, best_scores, best, sorting)
+            n_found = _find_touched(sums, touched[:n_touched], k, found, places)
+        take_best(found, places, n_found, scores[row], ids[row], sorting)

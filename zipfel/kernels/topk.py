@@ -73,11 +73,11 @@ def sort_topk(best: Array, ids: Array, start: int, stop: int) -> None:
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # so that it looks at eight at a time; -inf may come
 def find_peaks(scores: Array, peaks: Array) -> None:
-    """(n,) the largest of each group; scores: (GROUP * n,) or more."""
+    """(n,) the largest of each group of the scores, a multiple of n."""
     n = len(peaks)
     for g in range(n):
         peaks[g] = scores[g]
-    for r in range(1, GROUP):
+    for r in range(1, len(scores) // n if n else 0):
         row = scores[r * n : (r + 1) * n]
         for g in range(n):
             peaks[g] = row[g] if row[g] > peaks[g] else peaks[g]
@@ -205,7 +205,7 @@ def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, s
     which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,), one more a group."""
     n_groups, n = len(row) // GROUP, 0
     peaks = found[len(found) - n_groups :]
-    find_peaks(row, peaks)
+    find_peaks(row[: GROUP * n_groups], peaks)
     bar = low_bar(peaks, len(best))
     for g in range(n_groups):
         if peaks[g] >= bar:

@@ -16,9 +16,8 @@ from zipfel.ranker.landmarks import RegressionConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "quick": {"codes": False, "forest": False, "conjunctions": False, "neighbors": 50, "shortlist": 30}
-}
+_QUICK = {"codes": False, "forest": False, "conjunctions": False, "trials": False, "neighbors": 50, "shortlist": 30}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": _QUICK}
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,14 @@ class AutoConfig(declared.Config):
         None, "random labels of a document that classifiers learn from besides; none: 10 to 100, see docs", low=0
     )
     centring: bool = param(True, "dense features are seen from their means")
+    trials: bool = param(
+        True, "damping and cost of short documents are tried on a part of them; else as most of them want: 0.6 and 0.3"
+    )
     damping: float | None = param(
-        None, "power of the feature values; none: the best of 0.6, 0.8 and 1 on a sample", low=0.1, high=2
+        None,
+        "power of the feature values; none: 1 for long documents and dense numbers, for others tried (0.6, 0.8, 1)",
+        low=0.1,
+        high=2,
     )
     shortlist: int = param(
         50, "labels of a document that classifiers learn from; at least five times as many as points have", low=1

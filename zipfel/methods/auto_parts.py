@@ -11,7 +11,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
-from zipfel.index.dense import is_dense
 from zipfel.methods.auto_judge import DEAR
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
@@ -22,7 +21,7 @@ from zipfel.ranker.forest import Forest, ForestConfig, can_vote
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
 from zipfel.ranker.pairing import Pairing, PairingConfig
-from zipfel.ranker.setting import Asked, choose_cost
+from zipfel.ranker.setting import Asked, are_long, choose_cost
 from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
 from zipfel.ranker.words import WordMemory, weights_by_cosine
 from zipfel.run import Run
@@ -48,8 +47,8 @@ _MOST, _LEAFY = 100_000, 4_000_000
 """Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
 _SEVERAL = 1.5
 """Labels of a point on average, below which there is no forest where it would be dear."""
-_FEW_LONG, _LONG = 8000, 100
-"""Points, and words of one of them on average, from which on there are conjunctions."""
+_FEW_LONG = 8000
+"""Long documents from which on there are conjunctions."""
 _MANY_MORE = 1.5
 """Times as many points as before, above which parts that are trained once are trained again."""
 _STRANGERS = (50, 100)
@@ -155,16 +154,11 @@ class Fitting:
 
     def has_long_documents(self) -> bool:
         """And neither too few of them to learn pairs of words from nor too many."""
-        return _FEW_LONG <= self.points.n_points <= _MOST and self._are_long()
+        return _FEW_LONG <= self.points.n_points <= _MOST and are_long(self.points.X)
 
     def most_strangers(self) -> int:
         """Of a document: few long ones have too many words that only the shortlisted tell apart."""
-        return _STRANGERS[int(self.points.n_points < _FEW_LONG and self._are_long())]
-
-    def _are_long(self) -> bool:
-        """Documents of 100 words or more on average."""
-        rows = self.points.X
-        return bool(rows.nnz >= _LONG * self.points.n_points) and not is_dense(rows)
+        return _STRANGERS[int(self.points.n_points < _FEW_LONG and are_long(self.points.X))]
 
     def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
         """On what the classifiers of single words have learnt from just before; once: they are one voice among others,

@@ -1,4 +1,5 @@
-"""How features are damped, and how much classifiers may fit: both are tried on a part of train."""
+"""How features are damped, and how much classifiers may fit: long documents and dense numbers want neither held back,
+of short documents both are tried on a part of train."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
+from zipfel.index.dense import is_dense
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.landmarks import FAINT
@@ -38,6 +40,28 @@ DAMPINGS = (0.6, 0.8, 1.0)
 COSTS = (0.3, 1.0)
 """Where labels hang on the taste of those who gave them, classifiers want little trust; where they follow from the
 text, more."""
+_LONG = 100
+"""Words of a document on average, from which on documents are long."""
+
+
+def are_long(X: sp.csr_matrix) -> bool:
+    """Documents of 100 words or more on average."""
+    return bool(X.nnz >= _LONG * X.shape[0]) and not is_dense(X)
+
+
+def are_short(X: sp.csr_matrix) -> bool:
+    """Neither long documents nor dense numbers; only of short ones it is open how they are to be damped."""
+    return not (is_dense(X) or are_long(X))
+
+
+def likely_damping(X: sp.csr_matrix) -> float:
+    """What documents of such a length want, most often."""
+    return DAMPINGS[0] if are_short(X) else DAMPINGS[-1]
+
+
+def likely_cost(damping: float) -> float:
+    """What classifiers of features that were damped so want, most often."""
+    return COSTS[damping >= DAMPINGS[-1]]
 
 
 def choose_damping(
@@ -52,12 +76,9 @@ def choose_damping(
     if len(asked) == 0:
         return dampings[0]
     known = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), asked))[:size]
-    seed = int(rng.integers(2**31))
-
-    def quality(damping: float) -> npt.NDArray[np.float64]:
-        return _precision(X, Y, known, asked, np.random.default_rng(seed), ranker, damping)
-
     first, *between, last = dampings
+    trial = _Trial.of(X[known], Y[known], X[asked], Y[asked], rng, first)
+    quality = partial(_precision, trial, ranker)
     of_first, of_last = at_once(lambda: quality(first), lambda: quality(last))
     if not _is_better(of_last, of_first):
         return first
@@ -84,24 +105,43 @@ def _are_alike(X: sp.csr_matrix) -> bool:
     return bool((np.abs(np.stack([least, most]) - usual) <= 1e-4 * usual).all())
 
 
-def _precision(
-    X: sp.csr_matrix,
-    Y: sp.csr_matrix,
-    known: Array,
-    asked: Array,
-    rng: np.random.Generator,
-    ranker: RankerConfig,
-    damping: float,
-) -> npt.NDArray[np.float64]:
+@dataclass(frozen=True)
+class _Trial:
+    """Rows X with labels Y that classifiers learn from, and those that they are asked about. short, candidates: labels
+    of each, found by neighbours, the same whatever the damping."""
+
+    X: sp.csr_matrix
+    Y: sp.csr_matrix
+    short: npt.NDArray[np.int32]
+    asked: sp.csr_matrix
+    wanted: sp.csr_matrix
+    candidates: Array
+
+    @classmethod
+    def of(
+        cls,
+        X: sp.csr_matrix,
+        Y: sp.csr_matrix,
+        asked: sp.csr_matrix,
+        wanted: sp.csr_matrix,
+        rng: np.random.Generator,
+        damping: float,
+    ) -> _Trial:
+        """damping: with which neighbours are looked for."""
+        known = damped(X, damping)
+        memory = WordMemory.build(known, np.diff(Y.indptr) > 0)
+        own = _shortlist(*memory.search_own(known, _NEIGHBORS), Y).astype(np.int32)
+        found = _shortlist(*memory.search(damped(asked, damping), _NEIGHBORS), Y)
+        return cls(X, Y, with_strangers(own, int(Y.shape[1]), _STRANGERS, rng), asked, wanted, found)
+
+
+def _precision(trial: _Trial, ranker: RankerConfig, damping: float) -> npt.NDArray[np.float64]:
     """(n,) the mean of P@1, P@3 and P@5 of each row that is asked about."""
-    learnt, asks, labels = damped(X[known], damping), damped(X[asked], damping), Y[known]
-    memory = WordMemory.build(learnt, np.diff(labels.indptr) > 0)
-    own = _shortlist(*memory.search_own(learnt, _NEIGHBORS), labels)
-    problems = Problems.build(labels, with_strangers(own.astype(np.int32), Y.shape[1], _STRANGERS, rng))
-    classifiers = SparseRanker(ranker.replace(damping=1.0, cost=ranker.cost or _COST)).fit(learnt, problems)
-    found = _shortlist(*memory.search(asks, _NEIGHBORS), labels)
-    best = Ranking.from_dense(classifiers.score(asks, found), 5, found).labels
-    hits = is_true(best, Y[asked])
+    problems = Problems.build(trial.Y, trial.short)
+    classifiers = SparseRanker(ranker.replace(damping=1.0, cost=ranker.cost or _COST))
+    classifiers.fit(damped(trial.X, damping), problems)
+    margins = classifiers.score(damped(trial.asked, damping), trial.candidates)
+    hits = is_true(Ranking.from_dense(margins, 5, trial.candidates).labels, trial.wanted)
     return np.asarray(np.mean([hits[:, :k].mean(axis=1) for k in (1, 3, 5)], axis=0), dtype=np.float64)
 
 
