@@ -24,6 +24,7 @@ from zipfel.ranker import RankerConfig
 from zipfel.ranker.conjunctions import ConjunctionConfig
 from zipfel.ranker.encoder import PairEncoder
 from zipfel.ranker.forest import Forest
+from zipfel.ranker.network import NetworkConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
@@ -81,15 +82,49 @@ def test_fewer_features_than_labels_have_pairs_instead_of_a_tree() -> None:
 
 def test_pairs_can_be_explained_and_updated() -> None:
     points, method = _with_few_features()
-    label, score = (
-        part[0, 0] for part in (method.predict(points.X[0], 1).labels, method.predict(points.X[0], 1).scores)
-    )
+    best = method.predict(points.X[0], 1)
+    label, score = best.labels[0, 0], best.scores[0, 0]
     found = method.explain(points.X[0], [int(label)]).evidence[label]
     assert {"neighbours by label sets", "likeness"} <= set(found)
     assert sum(found.values()) == pytest.approx(float(score), abs=1e-4)
     method.partial_fit(Points(points.X[:5], sp.csr_matrix(np.eye(5, 25, 20, dtype=np.float32))))
     assert {len(space.memory.points) for space in method.spaces_} == {205}
     assert method.predict(points.X[:5], 25).labels.max() == 24
+
+
+def test_many_points_with_few_features_have_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _with_few_features()[1].further_.network is None
+    monkeypatch.setattr("zipfel.methods.auto_parts._NETWORKED", 200)
+    points, method = _with_few_features()
+    assert "network" in method.blend_.names
+    again = make_method("auto", method.config.to_dict())
+    again.restore(round_trip(method.state()), points.n_features, points.n_labels)
+    np.testing.assert_array_equal(again.predict(points.X, 3).scores, method.predict(points.X, 3).scores)
+    best = method.predict(points.X[0], 1)
+    label, score = best.labels[0, 0], best.scores[0, 0]
+    found = method.explain(points.X[0], [int(label)]).evidence[label]
+    assert "network" in found
+    assert sum(found.values()) == pytest.approx(float(score), abs=1e-4)
+    method.partial_fit(Points(points.X[:5], sp.csr_matrix(np.eye(5, 25, 20, dtype=np.float32))))
+    assert method.predict(points.X[:5], 25).labels.max() == 24
+
+
+@pytest.mark.parametrize(
+    ("n_points", "n_features", "n_labels", "has"),
+    [
+        (8000, 30, 100, True),
+        (7999, 30, 100, False),
+        (8000, 2000, 3750, True),
+        (8000, 2001, 9, False),
+        (8000, 30, 3751, False),
+    ],
+)
+def test_a_network_wants_many_points_of_few_features_and_labels(
+    n_points: int, n_features: int, n_labels: int, has: bool
+) -> None:
+    rows = np.arange(n_points)
+    X, Y = (sp.csr_matrix((np.ones(n_points, np.float32), (rows, rows % n))) for n in (n_features, n_labels))
+    assert _fitting(Points(X, Y)).has_room_for_network() == has
 
 
 def test_fitted_again_it_knows_nothing_of_before() -> None:
@@ -195,6 +230,16 @@ def test_pairs_and_conjunctions_are_learnt_once_from_the_points_that_are_seen_fi
     of_all.problems(every, 5, 2)
     other = of_all.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every)
     assert abs(other.ranker.weights_ - words.ranker.weights_).max() > 0.01  # so that not all were seen at first
+
+
+def test_a_network_is_learnt_once_and_again_from_many_more_points() -> None:
+    points, config = known().train, NetworkConfig(hidden=8, dim=8, epochs=1)
+    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
+    network = fitting.train_network(config, np.arange(points.n_points) % 4 > 0)
+    assert fitting.train_network(config, every) is network
+    other = _fitting(points)
+    network = other.train_network(config, np.arange(points.n_points) % 3 == 0)
+    assert other.train_network(config, every) is not network
 
 
 def test_what_is_learnt_once_is_learnt_again_from_a_large_validation_set() -> None:

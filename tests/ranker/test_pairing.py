@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import known
+from zipfel.ranker._tables import Rows, drawn
 from zipfel.ranker.encoder import fingerprints
-from zipfel.ranker.pairing import Pairing, PairingConfig, _info_nce_gradient, _n_epochs, _Rows, _Table
+from zipfel.ranker.pairing import Pairing, PairingConfig, UnitTable, _info_nce_gradient, _n_epochs
 from zipfel.run import Run
 
 RUN = Run(seed=1, threads=1)
@@ -53,15 +54,15 @@ def test_a_hand_worked_gradient() -> None:
 def test_the_gradient_by_vectors() -> None:
     """Adam's first step goes against the sign of the gradient, by the rate."""
     rng, x = np.random.default_rng(1), np.array([[1, 0, 2], [0, 3, 1]], dtype=np.float32)
-    table, wanted = _Table(3, 4, rng), rng.standard_normal((2, 4)).astype(np.float32)
+    table, wanted = UnitTable(drawn(3, 4, 0.5, rng)), rng.standard_normal((2, 4)).astype(np.float32)
     before = table.weights.astype(np.float64)
 
     def loss(weights: np.ndarray) -> float:
         codes = x @ weights
         return float((wanted * codes / np.linalg.norm(codes, axis=1, keepdims=True)).sum())
 
-    rows = _Rows.of(sp.csr_matrix(x))
-    table.learn(rows, *table.encode(rows), wanted, 1e-3)
+    rows = Rows.of(sp.csr_matrix(x))
+    table.learn_units(rows, *table.encode(rows), wanted, 1e-3)
     slope = _differences(loss, before)
     clear = np.abs(slope) > 1e-3
     np.testing.assert_allclose((table.weights - before)[clear], -1e-3 * np.sign(slope)[clear], rtol=0.01)
@@ -69,7 +70,7 @@ def test_the_gradient_by_vectors() -> None:
 
 def test_rows_are_taken_with_what_dropout_keeps() -> None:
     matrix = sp.csr_matrix(np.array([[1, 2, 0], [0, 0, 0], [3, 0, 4]], dtype=np.float32))
-    got = _Rows.of(matrix).take(np.array([2, 1, 0]), np.array([True, False, True, True]))
+    got = Rows.of(matrix).take(np.array([2, 1, 0]), np.array([True, False, True, True]))
     plain = sp.csr_matrix((got.values, got.indices, got.indptr), shape=(3, 3)).toarray()
     np.testing.assert_array_equal(plain, [[3, 0, 4], [0, 0, 0], [1, 0, 0]])
 

@@ -15,7 +15,8 @@
     u(l): what classifiers of the branches above l in a tree of labels say, and its own      `ranker.tree`
     w(l): the share of l among the points that end in the same leaves of a forest            `ranker.forest`
     m2(l): classifiers of words and pairs of words, where documents are long                 `ranker.conjunctions`
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), m2-(l), m2+(l), log N_l] + t log(1/p_l)
+    z(l): a small network that predicts all labels, where points are many and features few   `ranker.network`
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), m2-(l), m2+(l), z(l), log N_l] + t log(1/p_l)
                                                                                              `ranker.blend`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
@@ -147,6 +148,10 @@ class Auto(Method):
             with run.timed("pairing"):
                 grown["pairs"] = fitting.train_pairing(c.pairing, seen)
 
+        def network() -> None:
+            with run.timed("network"):
+                grown["network"] = fitting.train_network(c.networking, seen)
+
         def classifiers() -> None:
             with run.timed("classifiers"):
                 strangers = n_strangers(c.strangers, points.Y, fitting.most_strangers())
@@ -165,6 +170,7 @@ class Auto(Method):
                 grown["forest"] = fitting.train_forest(c.woods, self.words_, seen)
 
         works = [
+            *[network] * (c.network and fitting.has_time and fitting.has_room_for_network()),
             *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
             *[classifiers] * c.classifiers,
             *[encoder] * codes,

@@ -13,11 +13,14 @@ from zipfel.ranker.conjunctions import ConjunctionConfig
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.forest import ForestConfig
 from zipfel.ranker.landmarks import RegressionConfig
+from zipfel.ranker.network import NetworkConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
-_QUICK = {"codes": False, "forest": False, "conjunctions": False, "trials": False, "neighbors": 50, "shortlist": 30}
-PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": _QUICK}
+_LEFT_OUT = ("codes", "forest", "conjunctions", "network", "trials")
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "quick": {**dict.fromkeys(_LEFT_OUT, False), "neighbors": 50, "shortlist": 30}
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,9 @@ class AutoConfig(declared.Config):
     conjunctions: bool = param(
         True, "classifiers of words and pairs of words have a say; where documents are many, and long, see docs"
     )
+    network: bool = param(
+        True, "a small network has a say; where points are many, and features and labels are not, see docs"
+    )
     prior: bool = param(True, "the label's frequency counts")
     context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
     tail: float | None = param(
@@ -71,5 +77,6 @@ class AutoConfig(declared.Config):
     pairing: PairingConfig = part(PairingConfig)  # noqa: RUF009 - a frozen config
     woods: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
     conjoining: ConjunctionConfig = part(ConjunctionConfig)  # noqa: RUF009 - a frozen config
+    networking: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
     branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

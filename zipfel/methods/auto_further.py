@@ -1,5 +1,5 @@
-"""Whom auto asks about candidates besides: a label tree, a forest, classifiers of words together; each where there is
-one."""
+"""Whom auto asks about candidates besides: a label tree, a forest, classifiers of words together, a network; each where
+there is one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from zipfel.methods.base import State, under
 from zipfel.ranker import tree
 from zipfel.ranker.conjunctions import Conjunctions
 from zipfel.ranker.forest import Forest, can_vote
+from zipfel.ranker.network import Network
 from zipfel.ranker.words import WordMemory
 
 Array = npt.NDArray[Any]
@@ -25,12 +26,14 @@ class Further:
     tree: tree.TreeRanker | None = None
     forest: Forest | None = None
     conjunctions: Conjunctions | None = None
+    network: Network | None = None
 
     @property
     def names(self) -> list[str]:
         """Of what they say of a label."""
         found = [tree.OPINIONS if self.tree else (), Forest.OPINIONS if self.forest else ()]
-        return [*found[0], *found[1], *(Conjunctions.OPINIONS if self.conjunctions else ())]
+        found += [Conjunctions.OPINIONS if self.conjunctions else (), Network.OPINIONS if self.network else ()]
+        return [name for names in found for name in names]
 
     def opinions(
         self,
@@ -50,6 +53,8 @@ class Further:
         if self.conjunctions:
             assert margin is not None  # there are none without classifiers
             found += self.conjunctions.opinions(X, labels, margin)
+        if self.network:
+            found += self.network.opinions(X, labels)
         return found
 
     def without_forest(self) -> Further:
@@ -68,8 +73,13 @@ class Further:
         )
 
     def state(self) -> dict[str, Array]:
-        parts = {"tree": self.tree, "forest": self.forest, "conjunctions": self.conjunctions}
-        return {key: array for name, part in parts.items() if part for key, array in under(name, part.state()).items()}
+        parts = ("tree", self.tree), ("forest", self.forest), ("conjunctions", self.conjunctions)
+        return {
+            key: array
+            for name, part in (*parts, ("network", self.network))
+            if part
+            for key, array in under(name, part.state()).items()
+        }
 
     @classmethod
     def restored(cls, state: State, config: AutoConfig, memory: WordMemory, n_features: int, n_labels: int) -> Further:
@@ -81,4 +91,6 @@ class Further:
             found = replace(found, forest=Forest.restored(kept, can_vote(memory)))
         if config.classifiers and config.conjunctions and (kept := state.part("conjunctions")):
             found = replace(found, conjunctions=Conjunctions.restored(kept, n_features, n_labels))
+        if config.network and (kept := state.part("network")):
+            found = replace(found, network=Network.restored(kept, n_features, n_labels))
         return found

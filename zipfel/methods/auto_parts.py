@@ -20,6 +20,7 @@ from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.forest import Forest, ForestConfig, can_vote
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
 from zipfel.ranker.memory import AnyEncoder
+from zipfel.ranker.network import Network, NetworkConfig, NetworkTraining
 from zipfel.ranker.pairing import Pairing, PairingConfig
 from zipfel.ranker.setting import Asked, are_long, choose_cost
 from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
@@ -43,6 +44,8 @@ _MANY = 2000
 """Features above which a label tree is grown, however many labels there are."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
+_NETWORKED, _PREDICTED = 8000, 30_000_000
+"""Points from which on there is a network; labels of all points together, as if each had all, up to which there is."""
 _MOST, _LEAFY = 100_000, 4_000_000
 """Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
 _SEVERAL = 1.5
@@ -75,6 +78,7 @@ class Fitting:
         self._grown: tuple[LabelTree, Problems, Array] | None = None
         self._forest: Forest | None = None
         self._conjoined: tuple[Conjunctions, Array] | None = None
+        self._network: tuple[Network, Array] | None = None
         self.has_forest = points.n_points <= _MOST and points.X.nnz <= _LEAFY and not _are_plain(points)
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
@@ -144,6 +148,19 @@ class Fitting:
             self._pairing = Pairing(config, points.n_features, points.n_labels, self.run), seen
             self._pairing[0].fit(points.X, points.Y, self.run)
         return self._pairing[0].encoder()
+
+    def has_room_for_network(self) -> bool:
+        """Neither too few points, nor many features or labels: it predicts all labels at once."""
+        points, n_features = self.points, _n_occurring(self.points.X)
+        few = n_features <= _MANY and points.n_points * _n_occurring(points.Y) <= _PREDICTED
+        return few and points.n_points >= _NETWORKED and points.n_features + points.n_labels <= _PAIRED
+
+    def train_network(self, config: NetworkConfig, seen: Array) -> Network:
+        """Once: see `train_pairing`."""
+        if self._network is None or _are_many_more(seen, self._network[1]):
+            points = self._seen(seen)
+            self._network = NetworkTraining(config, points.X, points.Y, self.run).fit(self.run).network(), seen
+        return self._network[0]
 
     def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
         """A forest of fewer points stays, and the others have a vote."""

@@ -11,24 +11,20 @@ Gradients are written out: a step on delicious takes a millisecond; torch takes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.config import Config, param
-from zipfel.kernels.bag import bag_sum, localise
-from zipfel.kernels.rows import adam_rows
-from zipfel.kernels.sparse_rows import canonical
 from zipfel.nn.quantize import rounded
+from zipfel.ranker._tables import Codes, Rows, Table, drawn
 from zipfel.ranker.encoder import TEMPERATURE, PairEncoder, fingerprints
 from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted
 
 Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.float32]
-_BETAS, _EPS = (0.9, 0.999), 1e-8
 _EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
 """Passes over train, fewest, usual, most: as many as make so many steps, and visit so many points."""
 
@@ -44,62 +40,20 @@ class PairingConfig(Config):
     lr: float = param(4e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6, high=1)
 
 
-class _Rows(NamedTuple):
-    """Some rows of a matrix: CSR arrays as kernels take them."""
+class UnitTable(Table):
+    """Vectors of features or of labels whose sums are taken at unit length."""
 
-    indptr: Array
-    indices: Array
-    values: Array
-
-    @classmethod
-    def of(cls, matrix: sp.csr_matrix) -> _Rows:
-        matrix = canonical(matrix)
-        indptr, indices = matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
-        return cls(indptr, indices, matrix.data.astype(np.float32, copy=False))
-
-    def take(self, rows: Array, kept: Array | None = None) -> _Rows:
-        """kept: (nnz,) which entries of the whole matrix are there."""
-        starts, counts = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
-        ends = np.cumsum(counts)
-        at = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
-        row_of = np.repeat(np.arange(len(rows)), counts)
-        if kept is not None:
-            at, row_of = at[kept[at]], row_of[kept[at]]
-        indptr = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(rows))))
-        return _Rows(indptr, self.indices[at], self.values[at])
-
-
-class _Table:
-    """Vectors of features or of labels, and Adam's moments."""
-
-    def __init__(self, n_rows: int, dim: int, rng: np.random.Generator) -> None:
-        self.weights = rng.standard_normal((n_rows, dim), dtype=np.float32) * np.float32(dim**-0.5)
-        self._first, self._second = np.zeros_like(self.weights), np.zeros_like(self.weights)
-        self._steps, self._place = np.zeros(n_rows, dtype=np.int32), np.full(n_rows, -1, dtype=np.int32)
-
-    @property
-    def learnt(self) -> Codes:
-        """(n_rows, dim) weights; nothing for rows that no point has."""
-        found: Codes = np.where((self._steps > 0)[:, None], self.weights, np.float32(0))
-        return found
-
-    def encode(self, rows: _Rows) -> tuple[Codes, Codes]:
+    def encode(self, rows: Rows) -> tuple[Codes, Codes]:
         """(n, dim) unit sums of the rows' vectors, and their lengths (n, 1) before."""
-        out = np.empty((len(rows.indptr) - 1, self.weights.shape[1]), dtype=np.float32)
-        bag_sum(*rows, self.weights, out, 0, len(out))
+        out = self.sums(rows)
         lengths = np.sqrt(np.einsum("nd,nd->n", out, out))[:, None] + np.float32(1e-12)
         out /= lengths
         return out, lengths
 
-    def learn(self, rows: _Rows, units: Codes, lengths: Codes, grad: Codes, lr: float) -> None:
+    def learn_units(self, rows: Rows, units: Codes, lengths: Codes, grad: Codes, lr: float) -> None:
         """One step along the gradient (n, dim) of what `encode` gave for the rows."""
         grad = (grad - np.einsum("nd,nd->n", grad, units)[:, None] * units) / lengths
-        ids, _, *by_column = localise(*rows, self._place)
-        self._place[ids] = -1
-        grads = np.empty((len(ids), units.shape[1]), dtype=np.float32)
-        bag_sum(*by_column, grad, grads, 0, len(ids))
-        numbers = np.array([lr, *_BETAS, _EPS, 0.0])
-        adam_rows(ids, grads, self.weights, self._first, self._second, self._steps, numbers, 0, len(ids))
+        self.learn_sums(rows, grad, lr)
 
 
 class Pairing:
@@ -107,13 +61,15 @@ class Pairing:
 
     def __init__(self, config: PairingConfig, n_features: int, n_labels: int, run: Run) -> None:
         self.config, self._rng = config, run.rng(26)
-        self._features, self._labels = (_Table(n, config.dim, self._rng) for n in (n_features, n_labels))
+        self._features, self._labels = (
+            UnitTable(drawn(n, config.dim, config.dim**-0.5, self._rng)) for n in (n_features, n_labels)
+        )
         self.learnt = False
 
     def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         """X: (n, n_features), Y: (n, n_labels). On one thread: steps are too small for two."""
         c = self.config
-        points, sets, prints = _Rows.of(X), _Rows.of(Y), fingerprints(Y)
+        points, sets, prints = Rows.of(X), Rows.of(Y), fingerprints(Y)
         both = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         steps = -(-len(both) // c.batch)
         epochs = c.epochs or _n_epochs(len(both), steps)
@@ -131,12 +87,12 @@ class Pairing:
                     self._step(points.take(rows, kept), sets.take(rows), prints[rows], c.lr * (1 - done / total))
                     done, self.learnt = done + 1, True
 
-    def _step(self, points: _Rows, sets: _Rows, prints: Array, lr: float) -> None:
+    def _step(self, points: Rows, sets: Rows, prints: Array, lr: float) -> None:
         p, p_lengths = self._features.encode(points)
         q, q_lengths = self._labels.encode(sets)
         grad = _info_nce_gradient(p @ q.T, prints)  # (B, B)
-        self._features.learn(points, p, p_lengths, grad @ q, lr)
-        self._labels.learn(sets, q, q_lengths, grad.T @ p, lr)
+        self._features.learn_units(points, p, p_lengths, grad @ q, lr)
+        self._labels.learn_units(sets, q, q_lengths, grad.T @ p, lr)
 
     def encoder(self) -> PairEncoder:
         return PairEncoder(rounded(self._features.learnt, "int8"), rounded(self._labels.learnt, "int8"))

@@ -28,6 +28,7 @@ from numba import njit
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
+from zipfel.ranker.blend import or_usual
 from zipfel.ranker.problems import Problems
 from zipfel.ranker.sparse import RankerConfig, SparseRanker
 from zipfel.threads import check_halted, over_blocks
@@ -41,8 +42,8 @@ _STILL = 1e-4
 """Halves whose directions move less than this stay as they are."""
 _FAR = 1e3
 """What a margin may lack of 1 at most: its square is a number, whatever the features."""
-_USUAL, _BLOCK = 10, 2048
-"""Labels whose opinions one that is not in the tree has the mean of; labels that join at a time."""
+_BLOCK = 2048
+"""Labels that join at a time."""
 _DEEPEST = 24
 _AS_GIVEN = RankerConfig(damping=1.0)
 
@@ -135,17 +136,7 @@ class TreeRanker:
         margins = self.ranker.score(X, np.ascontiguousarray(asked[:, : used.max(initial=0)]))
         out = np.zeros((2, *ids.shape), dtype=np.float32)
         over_blocks(lambda a, b: _sum_up(a, b, margins, place, np.float32(_FAR), out), len(ids))
-        return [self._or_usual(opinion, labels) for opinion in out]
-
-    def _or_usual(self, opinion: Codes, labels: Array) -> Codes:
-        """(n, c), with the mean of the row's ten best, among labels that are in the tree, for those that are not."""
-        missing = (labels >= 0) & (self.tree.leaf[labels] < 0)
-        if not missing.any():
-            return opinion
-        judged = np.where((labels < 0) | missing, -np.inf, opinion)
-        best = -np.partition(-judged, min(_USUAL, labels.shape[1]) - 1, axis=1)[:, :_USUAL]
-        usual = np.where(np.isfinite(best), best, 0).sum(axis=1) / np.maximum(np.isfinite(best).sum(axis=1), 1)
-        return np.where(missing, usual[:, None], opinion).astype(np.float32)
+        return [or_usual(opinion, labels, tree.leaf[labels] >= 0) for opinion in out]
 
     def widened(self, n_labels: int) -> TreeRanker:
         """With room for so many labels. Those that are new are not in the tree: its branches have not seen them."""

@@ -1,0 +1,145 @@
+"""Gradients against differences of the loss, a function that no sum over features tells, labels that came later."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse as sp
+
+from zipfel.errors import ModelFileError
+from zipfel.ranker._tables import Rows, Table, drawn
+from zipfel.ranker.network import Network, NetworkConfig, NetworkTraining, _bce_gradient
+from zipfel.run import Run
+
+RUN = Run(seed=1, threads=1)
+Array = npt.NDArray[np.float64]
+
+
+def _either_or(n: int = 1200, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """Of two words, there or not, label 0 wants exactly one, label 1 both or none; label 2 has no points."""
+    rng = np.random.default_rng(seed)
+    words = rng.random((n, 2)) < 0.5
+    X = np.column_stack([words, ~words, rng.random((n, 3)) < 0.5]).astype(np.float32)
+    odd = words[:, 0] != words[:, 1]
+    return sp.csr_matrix(X / 2), sp.csr_matrix(np.column_stack([odd, ~odd, odd & ~odd]).astype(np.float32))
+
+
+def _trained(**params: float) -> tuple[Network, sp.csr_matrix, sp.csr_matrix]:
+    X, Y = _either_or()
+    config = NetworkConfig(**{"hidden": 32, "dim": 16, "epochs": 20, "batch": 32, **params})
+    return NetworkTraining(config, X, Y, RUN).fit(RUN).network(), *_either_or(300, seed=1)
+
+
+def test_a_hand_worked_gradient() -> None:
+    """Half likely, and said to be so by a score of 0: 1/2 less the truth, by two rows."""
+    truth = Rows.of(sp.csr_matrix(np.array([[1, 0], [0, 0]], dtype=np.float32)))
+    got = _bce_gradient(np.zeros((2, 2), dtype=np.float32), truth)
+    np.testing.assert_allclose(got, [[-0.25, 0.25], [0.25, 0.25]])
+
+
+def _steps_against(loss: object, tables: list[Table], before: list[Array], lr: float) -> None:
+    """Adam's first step goes against the sign of the gradient, by the rate."""
+    for i, table in enumerate(tables):
+        slope = np.zeros_like(before[i])
+        for place in np.ndindex(slope.shape):
+            values = []
+            for sign in (1, -1):
+                moved = [part.copy() for part in before]
+                moved[i][place] += sign * 1e-5
+                values.append(loss(moved))  # type: ignore[operator]
+            slope[place] = (values[0] - values[1]) / 2e-5
+        clear = np.abs(slope) > 1e-3
+        assert clear.any()
+        np.testing.assert_allclose((table.weights - before[i])[clear], -lr * np.sign(slope)[clear], rtol=0.02)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_gradients_of_all_layers(dense: bool) -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.random((1000, 3)), (rng.random((1000, 2)) < 0.4).astype(float)
+    rows = np.zeros((1000, 3 if dense else 60), dtype=np.float32)
+    rows[:, :3] = x
+    X = sp.csr_matrix(rows)
+    config = NetworkConfig(hidden=5, dim=4, dropout=0, epochs=1, batch=1000, lr=0.05)
+    training = NetworkTraining(config, X, sp.csr_matrix(y, dtype=np.float32), RUN)
+    assert isinstance(training._rows, np.ndarray) == dense
+    layers = training._middle, training._last
+    tables = [training._features, training._bias, *(part for layer in layers for part in (layer.weights, layer.bias))]
+    before = [table.weights.astype(np.float64) for table in tables]
+    rows = X[training._labelled].toarray().astype(np.float64)
+
+    def loss(parts: list[Array]) -> float:
+        features, a, middle, b, last, c = parts
+        z = np.maximum(np.maximum(rows @ features + a, 0) @ middle.T + b, 0) @ last.T + c
+        return float((np.logaddexp(0, z) - y[training._labelled] * z).sum() / len(rows))
+
+    training.fit(RUN)  # one step, and at first a fiftieth of the rate
+    _steps_against(loss, tables, before, 0.05 / 50)
+
+
+def test_what_two_features_mean_together_is_learnt() -> None:
+    network, X, Y = _trained()
+    labels = np.tile([0, 1], (300, 1))
+    (scores,) = network.opinions(X, labels)
+    assert ((scores[:, 0] > scores[:, 1]) == (Y[:, [0]].toarray().ravel() > 0)).mean() > 0.95
+
+
+def test_labels_that_it_does_not_know_have_the_mean_of_the_best_others() -> None:
+    network, X, _ = _trained(epochs=1)
+    (scores,) = network.opinions(X[:3], np.array([[0, 1, 2], [1, 3, -1], [-1, -1, -1]]))
+    np.testing.assert_allclose(scores[0, 2], scores[0, :2].mean(), rtol=1e-6)
+    assert scores[1, 1] == scores[1, 0]
+    assert scores[1, 2] == 0
+    assert not scores[2].any()
+
+
+def test_the_same_seed_gives_the_same_network_and_a_saved_one_answers_the_same() -> None:
+    (one, X, _), (other, _, _) = _trained(epochs=2), _trained(epochs=2)
+    labels = np.tile(np.arange(3), (300, 1))
+    loaded = Network.restored(one.state(), 7, 3)
+    for network in (other, loaded):
+        np.testing.assert_array_equal(one.opinions(X, labels)[0], network.opinions(X, labels)[0])
+
+
+@pytest.mark.parametrize("damage", ["shape", "missing", "nan", "labels"])
+def test_a_damaged_network_is_refused(damage: str) -> None:
+    arrays, n_labels = _trained(epochs=1)[0].state(), 3
+    if damage == "shape":
+        arrays["middle"] = arrays["middle"][:, :-1]
+    elif damage == "missing":
+        del arrays["bias1"]
+    elif damage == "nan":
+        arrays["bias2"] = np.full(3, np.nan, dtype=np.float32)
+    else:
+        n_labels = 2
+    with pytest.raises(ModelFileError):
+        Network.restored(arrays, 7, n_labels)
+
+
+def test_it_stops_when_the_time_is_up() -> None:
+    X, Y = _either_or()
+    late = Run(seed=1, time_budget=0.0, started=time.monotonic() - 1)
+    training = NetworkTraining(NetworkConfig(hidden=4, dim=4, epochs=10**6), X, Y, late).fit(late)
+    assert not training.network().features.any()
+
+
+@pytest.mark.parametrize("empty", ["X", "Y"])
+def test_nothing_to_learn_from_is_no_error(empty: str) -> None:
+    X, Y = _either_or(40)
+    X, Y = (X * 0, Y) if empty == "X" else (X, sp.csr_matrix(Y.shape, dtype=np.float32))
+    X.eliminate_zeros()
+    network = NetworkTraining(NetworkConfig(hidden=4, dim=4), X, Y, RUN).fit(RUN).network()
+    assert np.isfinite(network.opinions(X, np.tile([0, 1], (40, 1)))[0]).all()
+
+
+def test_a_table_learns_from_sparse_rows_what_it_does_from_dense_ones() -> None:
+    rng = np.random.default_rng(3)
+    X, grad = sp.random(20, 9, 0.4, "csr", np.float32, random_state=rng), rng.random((20, 4), dtype=np.float32)
+    one, other = (Table(drawn(9, 4, 1.0, np.random.default_rng(0))) for _ in range(2))
+    np.testing.assert_allclose(one.sums(Rows.of(X)), other.sums(X.toarray()), rtol=1e-5)
+    one.learn_sums(Rows.of(X), grad, 0.1)
+    other.learn_sums(X.toarray(), grad, 0.1)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-4)
