@@ -376,6 +376,7 @@ def test_a_forest_that_does_not_pay_is_dropped_from_the_model(monkeypatch: pytes
 
 def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 100)
+    monkeypatch.setattr("zipfel.methods.auto_parts._FEW_FEATURES", 399)
     monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix((rng.random((300, 12)) < 0.15).astype(np.float32))
@@ -384,6 +385,7 @@ def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest
     method = Auto(AutoConfig())
     method.fit(train, None, run)
     assert method.further_.conjunctions is not None
+    assert not _fitting(Points(train.X[:, :399], Y)).has_long_documents()  # words are too few
     assert "conjunctions: trust" in method.evidence_names
     again = Auto(AutoConfig())
     again.restore(method.state(), 400, 12)

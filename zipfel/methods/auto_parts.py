@@ -41,9 +41,11 @@ _CANDIDATES = 50
 _KEPT = 50_000_000
 """Numbers that say what the regression's kernel is of all points and landmarks, up to which they are kept (200 MB)."""
 _MANY = 2000
-"""Features above which a label tree is grown, however many labels there are."""
+"""Features above which a label tree is grown, however many labels there are, and there is no network."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
+_FEW_FEATURES = 2500
+"""Features above which there may be conjunctions."""
 _NETWORKED, _PREDICTED = 8000, 30_000_000
 """Points from which on there is a network; labels of all points together, as if each had all, up to which there is."""
 _MOST, _LEAFY = 100_000, 4_000_000
@@ -170,8 +172,9 @@ class Fitting:
         return self._forest.asking(seen & can_vote(memory))
 
     def has_long_documents(self) -> bool:
-        """And neither too few of them to learn pairs of words from nor too many."""
-        return _FEW_LONG <= self.points.n_points <= _MOST and are_long(self.points.X)
+        """And neither too few of them, and of their words, to learn pairs of words from nor too many."""
+        points = self.points
+        return _FEW_LONG <= points.n_points <= _MOST and are_long(points.X) and _n_occurring(points.X) > _FEW_FEATURES
 
     def most_strangers(self) -> int:
         """Of a document: few long ones have too many words that only the shortlisted tell apart."""
