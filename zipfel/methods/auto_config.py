@@ -19,7 +19,7 @@ from zipfel.ranker.tree import TreeConfig
 
 _LEFT_OUT = ("codes", "forest", "conjunctions", "network", "trials")
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "quick": {**dict.fromkeys(_LEFT_OUT, False), "neighbors": 50, "shortlist": 30}
+    "quick": {**dict.fromkeys(_LEFT_OUT, False), "neighbors": 50, "shortlist": 20}
 }
 
 
