@@ -50,6 +50,14 @@ def test_dense_lists_are_the_most_frequent_that_there_is_room_for(monkeypatch: p
     np.testing.assert_array_equal(Lists.of(right).dense[Lists.of(right).place[4], :6], right[4].toarray()[0])
 
 
+def test_values_of_another_type_are_cast() -> None:
+    right = sp.csr_matrix(np.array([[1, 2], [0, 3]], dtype=np.float32))
+    right.data = right.data.astype(np.float16)  # as in a model file
+    for lists in (right, Lists.of(right)):
+        ids, scores = sparse_topk(sp.csr_matrix(np.ones((1, 2), dtype=np.float32)), lists, 2)
+        assert (ids.tolist(), scores.tolist()) == ([[1, 0]], [[5, 1]])
+
+
 def test_threads_do_not_change_the_answer() -> None:
     rng = np.random.default_rng(4)
     left, right = random_csr(rng, 200, 80, 0.1), random_csr(rng, 80, 300, 0.1)

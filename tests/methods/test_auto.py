@@ -59,13 +59,13 @@ def test_many_labels_have_a_matcher_instead_of_a_regression() -> None:
     assert evaluate(method.predict(test.X, 1), test.Y, ks=(1,))["P@1"] > 0.7
 
 
-def _with_few_features() -> tuple[Points, Auto]:
+def _with_few_features(time_budget: float | None = None, **params: Any) -> tuple[Points, Auto]:
     rng = np.random.default_rng(0)
     labels = (rng.random((200, 20)) < 0.1).astype(np.float32)
     points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(labels))
-    method = make_method("auto", QUICK["auto"])
+    method = make_method("auto", {**QUICK["auto"], **params})
     assert isinstance(method, Auto)
-    method.fit(points, None, Run(seed=1, threads=1))
+    method.fit(points, None, Run(seed=1, threads=1, time_budget=time_budget))
     return points, method
 
 
@@ -95,8 +95,13 @@ def test_pairs_can_be_explained_and_updated() -> None:
 def test_many_points_with_few_features_have_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _with_few_features()[1].further_.network is None
     monkeypatch.setattr("zipfel.methods.auto_parts._NETWORKED", 200)
+    assert _with_few_features(network=False)[1].further_.network is None
+    assert _with_few_features(time_budget=1e-3)[1].further_.network is None
     points, method = _with_few_features()
     assert "network" in method.blend_.names
+    without = make_method("auto", method.config.to_dict() | {"network": False})
+    with pytest.raises(ModelFileError, match="network"):  # the blend wants what the parameters leave out
+        without.restore(round_trip(method.state()), points.n_features, points.n_labels)
     again = make_method("auto", method.config.to_dict())
     again.restore(round_trip(method.state()), points.n_features, points.n_labels)
     np.testing.assert_array_equal(again.predict(points.X, 3).scores, method.predict(points.X, 3).scores)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -40,44 +41,68 @@ def test_a_hand_worked_gradient() -> None:
     np.testing.assert_allclose(got, [[-0.25, 0.25], [0.25, 0.25]])
 
 
-def _steps_against(loss: object, tables: list[Table], before: list[Array], lr: float) -> None:
-    """Adam's first step goes against the sign of the gradient, by the rate."""
-    for i, table in enumerate(tables):
-        slope = np.zeros_like(before[i])
-        for place in np.ndindex(slope.shape):
-            values = []
-            for sign in (1, -1):
-                moved = [part.copy() for part in before]
-                moved[i][place] += sign * 1e-5
-                values.append(loss(moved))  # type: ignore[operator]
-            slope[place] = (values[0] - values[1]) / 2e-5
-        clear = np.abs(slope) > 1e-3
-        assert clear.any()
-        np.testing.assert_allclose((table.weights - before[i])[clear], -lr * np.sign(slope)[clear], rtol=0.02)
+class _Drawn:
+    """A generator that leaves out the same units whenever it is asked."""
+
+    def __init__(self, drawn: Array, order: npt.NDArray[np.int64]) -> None:
+        self._drawn, self._order = drawn, order
+
+    def random(self, shape: tuple[int, int], dtype: type) -> Array:
+        return self._drawn[: shape[0]].astype(dtype)
+
+    def permutation(self, _: object) -> npt.NDArray[np.int64]:
+        return self._order
+
+
+def _gradient(loss: Callable[[list[Array]], float], at: list[Array], i: int) -> Array:
+    """By differences, of the i-th part."""
+    slope = np.zeros_like(at[i])
+    for place in np.ndindex(slope.shape):
+        values = []
+        for sign in (1, -1):
+            moved = [part.copy() for part in at]
+            moved[i][place] += sign * 1e-5
+            values.append(loss(moved))
+        slope[place] = (values[0] - values[1]) / 2e-5
+    return slope
 
 
 @pytest.mark.parametrize("dense", [False, True])
-def test_the_gradients_of_all_layers(dense: bool) -> None:
+@pytest.mark.parametrize("dropout", [0.0, 0.6])
+def test_the_gradients_of_all_layers(dense: bool, dropout: float) -> None:
     rng = np.random.default_rng(2)
-    x, y = rng.random((1000, 3)), (rng.random((1000, 2)) < 0.4).astype(float)
     rows = np.zeros((1000, 3 if dense else 60), dtype=np.float32)
-    rows[:, :3] = x
-    X = sp.csr_matrix(rows)
-    config = NetworkConfig(hidden=5, dim=4, dropout=0, epochs=1, batch=1000, lr=0.05)
-    training = NetworkTraining(config, X, sp.csr_matrix(y, dtype=np.float32), RUN)
+    rows[:, :3] = rng.random((1000, 3))
+    y = (rng.random((1000, 2)) < 0.4).astype(float)
+    X, Y = sp.csr_matrix(rows), sp.csr_matrix(y, dtype=np.float32)
+    training = NetworkTraining(NetworkConfig(hidden=5, dim=4, dropout=dropout, epochs=1, batch=1000), X, Y, RUN)
     assert isinstance(training._rows, np.ndarray) == dense
     layers = training._middle, training._last
     tables = [training._features, training._bias, *(part for layer in layers for part in (layer.weights, layer.bias))]
+    training._middle.bias.weights[:] = 0.1  # not on the edge, where all units before are left out
     before = [table.weights.astype(np.float64) for table in tables]
-    rows = X[training._labelled].toarray().astype(np.float64)
+    drawn, chosen = rng.random((1000, 5)), training._labelled
+    kept = (drawn[: len(chosen)] >= dropout) / (1 - dropout)
 
     def loss(parts: list[Array]) -> float:
         features, a, middle, b, last, c = parts
-        z = np.maximum(np.maximum(rows @ features + a, 0) @ middle.T + b, 0) @ last.T + c
-        return float((np.logaddexp(0, z) - y[training._labelled] * z).sum() / len(rows))
+        first = np.maximum(rows[chosen, :3] @ features + a, 0) * kept
+        z = np.maximum(first @ middle.T + b, 0) @ last.T + c
+        return float((np.logaddexp(0, z) - y[chosen] * z).sum() / len(chosen))
 
-    training.fit(RUN)  # one step, and at first a fiftieth of the rate
-    _steps_against(loss, tables, before, 0.05 / 50)
+    training._rng = _Drawn(drawn, chosen)  # type: ignore[assignment]
+    training.fit(RUN)  # one step, after which Adam's first moments are a tenth of the gradient
+    for i, table in enumerate(tables):
+        np.testing.assert_allclose(10 * table._first, _gradient(loss, before, i), rtol=1e-3, atol=1e-5)
+        assert np.abs(table._first).max() > 1e-4
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_of_features_that_no_point_has_nothing_is_known(dense: bool) -> None:
+    X, Y = _either_or(1000)
+    X = sp.csr_matrix(sp.hstack([X, sp.csr_matrix((1000, 1 if dense else 100), dtype=np.float32)]))
+    network = NetworkTraining(NetworkConfig(hidden=8, dim=4, epochs=1), X, Y, RUN).fit(RUN).network()
+    assert network.features.any(axis=1).tolist() == [True] * 7 + [False] * (X.shape[1] - 7)
 
 
 def test_what_two_features_mean_together_is_learnt() -> None:

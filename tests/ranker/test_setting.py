@@ -118,4 +118,4 @@ def test_long_documents_and_dense_numbers_are_not_damped() -> None:
     assert [setting.are_short(X) for X in (short, long, dense)] == [True, False, False]
     assert [setting.are_long(X) for X in (short, long, dense)] == [False, True, False]
     assert [setting.likely_damping(X) for X in (short, long, dense)] == [0.6, 1.0, 1.0]
-    assert [setting.likely_cost(damping) for damping in DAMPINGS] == [0.3, 0.3, 1.0]
+    assert [setting.likely_cost(X) for X in (short, long, dense)] == [0.3, 1.0, 1.0]

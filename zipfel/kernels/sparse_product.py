@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.kernels.sparse_topk import kernel_arrays
+from zipfel.kernels.sparse_topk import dense_rows, kernel_arrays
 from zipfel.threads import over_products
 
 Array = npt.NDArray[Any]
@@ -25,10 +25,7 @@ class SparseProduct:
     with 1 none does, and a row of the product is the same to the last bit whatever rows are asked for beside it."""
 
     def __init__(self, right: sp.csr_matrix, *, frequent: float = _FREQUENT) -> None:
-        dense = np.flatnonzero(np.diff(right.indptr) > frequent * right.shape[1])
-        self._place = np.full(right.shape[0], -1, dtype=np.int32)  # among the frequent ones
-        self._place[dense] = np.arange(len(dense))
-        self._dense = right[dense].toarray()  # (f, n_columns)
+        self._place, self._dense = dense_rows(right, frequent, int(right.shape[1]))
         self._right = kernel_arrays(right)
 
     def __call__(self, left: sp.csr_matrix) -> npt.NDArray[np.float32]:

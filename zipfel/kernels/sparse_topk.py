@@ -37,7 +37,8 @@ _PARTS_A_THREAD = 8
 @dataclass(frozen=True)
 class Lists:
     """The right side of a product, ready to be searched many times. rows: (ptr, ids, values) of its CSR; place:
-    (n_inner,) where each is among the dense ones, or -1; dense: (f, n_columns) those, padded to whole groups."""
+    (n_inner,) where each is among the dense ones, or -1, empty where none is dense; dense: (f, n_columns) those, padded
+    to whole groups."""
 
     rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]
     place: npt.NDArray[np.int32]
@@ -45,16 +46,31 @@ class Lists:
     n_columns: int
 
     @classmethod
-    def of(cls, right: sp.csr_matrix, frequent: float = 1 / _FREQUENT) -> Lists:
-        """frequent: the share of its columns from which on a row is kept as a dense one; with 1 none is."""
-        lengths, width = np.diff(right.indptr), -(-right.shape[1] // GROUP) * GROUP
-        chosen = np.argsort(-lengths, kind="stable")[: _ROOM // max(1, width)]
-        chosen = chosen[lengths[chosen] > frequent * right.shape[1]]
-        place = np.full(right.shape[0], -1, dtype=np.int32)
-        place[chosen] = np.arange(len(chosen))
-        dense = np.zeros((len(chosen), width), dtype=np.float32)
-        dense[:, : right.shape[1]] = right[chosen].toarray()
-        return cls(kernel_arrays(right), place, dense, int(right.shape[1]))
+    def of(cls, right: sp.csr_matrix) -> Lists:
+        """right: canonical. Rows that fill more than an eighth of the columns are kept as dense ones."""
+        width = -(-right.shape[1] // GROUP) * GROUP
+        return cls(kernel_arrays(right), *dense_rows(right, 1 / _FREQUENT, width), int(right.shape[1]))
+
+    @classmethod
+    def plain(cls, right: sp.csr_matrix) -> Lists:
+        """With no dense rows; takes no time."""
+        none = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.float32)
+        return cls(kernel_arrays(right), *none, int(right.shape[1]))
+
+
+def dense_rows(right: sp.csr_matrix, share: float, width: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Rows of a canonical CSR that fill more than this share of its columns, the most frequent where there is no room
+    for all: (n_inner,) where each is among them, or -1, and (f, width) themselves."""
+    ptr, ids, values = kernel_arrays(right)
+    lengths = np.diff(ptr)
+    chosen = np.flatnonzero(lengths > share * right.shape[1])
+    chosen = np.sort(chosen[np.argsort(-lengths[chosen], kind="stable")][: _ROOM // max(1, width)])
+    place = np.full(len(lengths), -1, dtype=np.int32)
+    place[chosen] = np.arange(len(chosen))
+    dense = np.zeros((len(chosen), width), dtype=np.float32)
+    for i, row in enumerate(chosen):  # one by one: all at once they would be there twice
+        dense[i, ids[ptr[row] : ptr[row + 1]]] = values[ptr[row] : ptr[row + 1]]
+    return place, dense
 
 
 def sparse_topk(
@@ -67,7 +83,7 @@ def sparse_topk(
     Equal scores go to the lowest id; a row with fewer than k non-zero entries is padded with -1 and -inf. Columns of
     `left` that have no row in `right` count nothing, so their widths need not agree.
     """
-    lists = right if isinstance(right, Lists) else Lists.of(right, frequent=1)
+    lists = right if isinstance(right, Lists) else Lists.plain(right)
     n, n_columns = left.shape[0], lists.n_columns
     ids = np.full((n, k), PAD, dtype=np.int64)
     scores = np.full((n, k), -np.inf, dtype=np.float32)
@@ -126,9 +142,9 @@ def _add_frequent(a_ids, a_values, b_ptr, place, dense, chosen, weights, sums): 
     additions, n = 0, 0
     for j in range(len(a_ids)):
         inner = a_ids[j]
-        if inner >= len(place):
+        if inner >= len(b_ptr) - 1:
             continue
-        if place[inner] < 0:
+        if len(place) == 0 or place[inner] < 0:
             additions += b_ptr[inner + 1] - b_ptr[inner]
             continue
         additions += len(sums)
@@ -179,7 +195,7 @@ def _find_touched(sums, touched, k, found, places):  # type: ignore[no-untyped-d
 def _topk_rows(  # type: ignore[no-untyped-def]
     a_ptr, a_ids, a_values, b_ptr, b_ids, b_values, place, dense, start, stop, others, sums, touched, ids, scores
 ):
-    n_columns, k = len(sums), ids.shape[1]
+    n_inner, n_columns, k, has_dense = len(b_ptr) - 1, len(sums), ids.shape[1], len(place) > 0
     group = GROUP
     while group > 1 and n_columns < _FEW_GROUPS * k * group:
         group //= 2
@@ -193,7 +209,7 @@ def _topk_rows(  # type: ignore[no-untyped-def]
         n_touched = 0
         for j in range(len(its_ids)):
             inner, value = its_ids[j], its_values[j]
-            if inner >= len(place) or value == 0.0 or place[inner] >= 0:
+            if inner >= n_inner or value == 0.0 or (has_dense and place[inner] >= 0):
                 continue
             if scan:
                 for t in range(b_ptr[inner], b_ptr[inner + 1]):

@@ -66,7 +66,7 @@ _SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
 """Under these names they are kept; the first has an encoder of this kind, or a regression's."""
 _REST = 5
 """How many times as long as settings and neighbours the rest takes at least; where a time budget leaves less, there are
-no codes, and so no tree and no pairs, no forest and no conjunctions, as with `--preset quick`."""
+no codes, and so no tree and no pairs, no forest, no conjunctions and no network, as with `--preset quick`."""
 
 
 class Auto(Method):
@@ -90,7 +90,7 @@ class Auto(Method):
             everything = Points(centred(everything.X, self.centre_), everything.Y)
             tries = self.config.trials and are_short(everything.X)
             self.damping_ = self.config.damping or self._choose_damping(everything, held, run, tries)
-        self.cost_ = self.config.ranker.cost or (None if tries else likely_cost(self.damping_))
+        self.cost_ = self.config.ranker.cost or (None if tries else likely_cost(everything.X))
         points = Points(damped(everything.X, self.damping_), everything.Y)
         with run.timed("neighbours"):
             self.words_ = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
@@ -170,8 +170,8 @@ class Auto(Method):
                 grown["forest"] = fitting.train_forest(c.woods, self.words_, seen)
 
         works = [
-            *[network] * (c.network and fitting.has_time and fitting.has_room_for_network()),
             *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
+            *[network] * (c.network and fitting.has_time and fitting.has_room_for_network()),
             *[classifiers] * c.classifiers,
             *[encoder] * codes,
             *[forest] * (c.forest and fitting.has_time and fitting.has_forest),

@@ -3,7 +3,7 @@ there is one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -73,13 +73,11 @@ class Further:
         )
 
     def state(self) -> dict[str, Array]:
-        parts = ("tree", self.tree), ("forest", self.forest), ("conjunctions", self.conjunctions)
-        return {
-            key: array
-            for name, part in (*parts, ("network", self.network))
-            if part
-            for key, array in under(name, part.state()).items()
-        }
+        arrays: dict[str, Array] = {}
+        for field in fields(self):
+            if part := getattr(self, field.name):
+                arrays |= under(field.name, part.state())
+        return arrays
 
     @classmethod
     def restored(cls, state: State, config: AutoConfig, memory: WordMemory, n_features: int, n_labels: int) -> Further:

@@ -46,8 +46,9 @@ _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
 _FEW_FEATURES = 2500
 """Features above which there may be conjunctions."""
-_NETWORKED, _PREDICTED = 8000, 30_000_000
-"""Points from which on there is a network; labels of all points together, as if each had all, up to which there is."""
+_NETWORKED, _PREDICTED, _DECLARED = 8000, 30_000_000, 10_000
+"""Points from which on there is a network; labels of all points together, as if each had all, up to which there is; and
+features and labels together that the file may declare."""
 _MOST, _LEAFY = 100_000, 4_000_000
 """Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
 _SEVERAL = 1.5
@@ -155,7 +156,7 @@ class Fitting:
         """Neither too few points, nor many features or labels: it predicts all labels at once."""
         points, n_features = self.points, _n_occurring(self.points.X)
         few = n_features <= _MANY and points.n_points * _n_occurring(points.Y) <= _PREDICTED
-        return few and points.n_points >= _NETWORKED and points.n_features + points.n_labels <= _PAIRED
+        return few and points.n_points >= _NETWORKED and points.n_features + points.n_labels <= _DECLARED
 
     def train_network(self, config: NetworkConfig, seen: Array) -> Network:
         """Once: see `train_pairing`."""

@@ -3,7 +3,7 @@
 Encoder, blend and the classifiers of known labels stay untouched. A new label's classifier is learnt like the others
 were, on its points, on those that are near one of them and on a few strangers; without one, new labels come either
 first always or never. Among the codes a new label is the mean of its points' codes; the label tree
-has no opinion of it. In the forest new points come to leaves of the trees that there are.
+and the network have no opinion of it. In the forest new points come to leaves of the trees that there are.
 """
 
 from __future__ import annotations

@@ -133,15 +133,17 @@ class NetworkTraining:
 
     def __init__(self, config: NetworkConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         c, rng = config, run.rng(27)
-        self.config, self._rng, self._n_labels = config, rng, int(Y.shape[1])
+        self.config, self._rng, self._n_features, self._n_labels = config, rng, int(X.shape[1]), int(Y.shape[1])
+        self._occurring = np.unique(X.indices)  # a file may declare many more
         self._known, counts = np.unique(Y.indices, return_counts=True)
         share = np.clip(counts / max(1, Y.shape[0]), _FAINT, 0.5)
         guess = np.log(share / (1 - share)).astype(np.float32)
-        self._features = Table(drawn(int(X.shape[1]), c.hidden, c.hidden**-0.5, rng))
+        self._features = Table(drawn(len(self._occurring), c.hidden, c.hidden**-0.5, rng))
         self._bias = Table(np.zeros((1, c.hidden), dtype=np.float32))
         self._middle = _Layer(drawn(c.dim, c.hidden, (2 / c.hidden) ** 0.5, rng), np.zeros(c.dim, dtype=np.float32))
         self._last = _Layer(drawn(len(self._known), c.dim, 0.5 * c.dim**-0.5, rng), guess)
-        self._rows: Rows | Codes = X.toarray() if is_dense(X) else Rows.of(X)
+        seen = X[:, self._occurring]
+        self._rows: Rows | Codes = seen.toarray() if is_dense(X) else Rows.of(seen)
         self._truth = Rows.of(Y[:, self._known])
         self._labelled = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
 
@@ -180,9 +182,11 @@ class NetworkTraining:
         labels = np.zeros((self._n_labels, self.config.dim), dtype=np.float32)
         bias = np.zeros(self._n_labels, dtype=np.float32)
         labels[self._known], bias[self._known] = self._last.weights.weights, self._last.bias.weights[0]
-        features, middle = rounded(self._features.learnt, "int8"), rounded(self._middle.weights.weights, "int8")
-        biases = self._bias.weights[0], self._middle.bias.weights[0], bias
-        return Network(features, middle, rounded(labels, "int8"), biases)
+        features = np.zeros((self._n_features, self.config.hidden), dtype=np.float32)
+        features[self._occurring] = self._features.learnt
+        tables = features, self._middle.weights.weights, labels
+        features, middle, labels = (rounded(table, "int8") for table in tables)
+        return Network(features, middle, labels, (self._bias.weights[0], self._middle.bias.weights[0], bias))
 
 
 def _bce_gradient(scores: Codes, truth: Rows) -> Codes:

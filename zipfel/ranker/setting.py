@@ -59,9 +59,9 @@ def likely_damping(X: sp.csr_matrix) -> float:
     return DAMPINGS[0] if are_short(X) else DAMPINGS[-1]
 
 
-def likely_cost(damping: float) -> float:
-    """What classifiers of features that were damped so want, most often."""
-    return COSTS[damping >= DAMPINGS[-1]]
+def likely_cost(X: sp.csr_matrix) -> float:
+    """What classifiers of such documents want, most often."""
+    return COSTS[not are_short(X)]
 
 
 def choose_damping(
@@ -69,7 +69,7 @@ def choose_damping(
 ) -> float:
     """That with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the first,
     unless the last is better by a standard error; then the next that the last is not better than."""
-    if len(dampings) == 1 or _are_alike(X):
+    if _are_alike(X):
         return dampings[0]
     size = min(max(_SAMPLE[0], X.shape[0] // 12), _SAMPLE[1])
     asked = held_out_runs(X.shape[0], min(size, _ASKED, X.shape[0] // 5), rng)
