@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
+from zipfel.index.dense import is_dense
 from zipfel.index.votes import sharpened
 from zipfel.ranker import words
 from zipfel.ranker._votes import cast_votes, vote_weights
@@ -155,3 +156,12 @@ def test_dense_rows_are_searched_with_all_of_their_features() -> None:
     assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids.tolist(), best.tolist(), strict=True)]) > 0.9
     np.testing.assert_allclose(np.take_along_axis(expected, ids.astype(np.int64), 1), cosines, atol=0.03)
     np.testing.assert_allclose(memory.cosines(X[:3])[:, 1:], _cosines(X[:3].toarray(), X.toarray())[:, 1:], atol=0.03)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "dense"),
+    [(1000, 0.12, True), (999, 0.12, False), (999, 0.6, True), (100, 0.6, True), (99, 1, False)],
+)
+def test_few_rows_count_as_dense_where_most_values_are_there(n: int, share: float, dense: bool) -> None:
+    rows = sp.random(n, 50, share, "csr", np.float32, random_state=np.random.default_rng(0))
+    assert is_dense(rows) == dense

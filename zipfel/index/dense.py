@@ -10,15 +10,16 @@ from zipfel.index.bytes import ByteIndex
 from zipfel.index.sparse import unit_csr
 from zipfel.threads import blas_threads
 
-_DENSE, _LEAST, _MOST = 0.1, 1000, 50_000_000
-"""Share of values that are not zero from which on rows count as dense; of how many rows; and the most values."""
+_DENSE, _MOST = ((0.1, 1000), (0.5, 100)), 50_000_000
+"""Share of values that are not zero from which on rows count as dense, of how many rows: few documents with few words
+are no numbers; and the most values."""
 _BLOCK = 4096
 
 
 def is_dense(rows: sp.csr_matrix) -> bool:
-    """Whether inverted lists would be long: a tenth of the rows or more, on average."""
+    """Whether inverted lists would be long: a tenth of the rows or more, on average; half of them where rows are few."""
     n, d = rows.shape
-    return bool(rows.nnz >= _DENSE * n * d and n >= _LEAST and n * d <= _MOST)
+    return n * d <= _MOST and any(rows.nnz >= share * n * d and n >= least for share, least in _DENSE)
 
 
 class DenseRows:
