@@ -17,7 +17,7 @@ _BLOCK = 4096
 
 
 def is_dense(rows: sp.csr_matrix) -> bool:
-    """Whether inverted lists would be long: a tenth of the rows or more, on average; half of them where rows are few."""
+    """Whether inverted lists would be long: a tenth of the rows or more, on average; half where rows are few."""
     n, d = rows.shape
     return n * d <= _MOST and any(rows.nnz >= share * n * d and n >= least for share, least in _DENSE)
 
