@@ -18,14 +18,9 @@ from zipfel.methods import Points, auto, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_judge import TAILS, HeldOut, largest_bonus, learn_judge
-from zipfel.methods.auto_parts import Fitting, join_votes, n_strangers
+from zipfel.methods.auto_parts import Fitting
 from zipfel.metrics import evaluate
-from zipfel.ranker import RankerConfig
-from zipfel.ranker.conjunctions import ConjunctionConfig
-from zipfel.ranker.encoder import PairEncoder
 from zipfel.ranker.forest import Forest
-from zipfel.ranker.network import NetworkConfig
-from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
 
@@ -114,24 +109,6 @@ def test_many_points_with_few_features_have_a_network(monkeypatch: pytest.Monkey
     assert method.predict(points.X[:5], 25).labels.max() == 24
 
 
-@pytest.mark.parametrize(
-    ("n_points", "n_features", "n_labels", "has"),
-    [
-        (8000, 30, 100, True),
-        (7999, 30, 100, False),
-        (8000, 2000, 3750, True),
-        (8000, 2001, 9, False),
-        (8000, 30, 3751, False),
-    ],
-)
-def test_a_network_wants_many_points_of_few_features_and_labels(
-    n_points: int, n_features: int, n_labels: int, has: bool
-) -> None:
-    rows = np.arange(n_points)
-    X, Y = (sp.csr_matrix((np.ones(n_points, np.float32), (rows, rows % n))) for n in (n_features, n_labels))
-    assert _fitting(Points(X, Y)).has_room_for_network() == has
-
-
 def test_fitted_again_it_knows_nothing_of_before() -> None:
     rng = np.random.default_rng(0)
     points = Points(sp.csr_matrix(rng.random((200, 8), dtype=np.float32)), sp.csr_matrix(rng.random((200, 20)) < 0.1))
@@ -211,78 +188,6 @@ def test_held_out_points_are_not_seen_before_the_blend_is_learnt() -> None:
     assert not cosines[ids < 0].any()
 
 
-def _fitting(points: Points) -> Fitting:
-    near = WordMemory.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 10)
-    return Fitting(points, near, Run(seed=1, threads=1))
-
-
-def test_pairs_and_conjunctions_are_learnt_once_from_the_points_that_are_seen_first() -> None:
-    points = known().train
-    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
-    seen = np.arange(points.n_points) % 4 > 0
-    pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
-    pairs = fitting.train_pairing(pairing, seen)
-    assert isinstance(pairs, PairEncoder)
-    fitting.problems(seen, 5, 2)
-    words = fitting.train_conjunctions(ConjunctionConfig(threshold=0), ranker, seen)
-    fitting.problems(every, 5, 2)
-    again = fitting.train_pairing(pairing, every)
-    np.testing.assert_array_equal(pairs.features, again.features)
-    assert fitting.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every) is words
-    fitting.train_pairing(pairing, ~seen)  # no more, but fewer: they stay
-    np.testing.assert_array_equal(pairs.features, fitting.train_pairing(pairing, every).features)
-    of_all = _fitting(points)
-    of_all.problems(every, 5, 2)
-    other = of_all.train_conjunctions(ConjunctionConfig(threshold=0), ranker, every)
-    assert abs(other.ranker.weights_ - words.ranker.weights_).max() > 0.01  # so that not all were seen at first
-
-
-def test_a_network_is_learnt_once_and_again_from_many_more_points() -> None:
-    points, config = known().train, NetworkConfig(hidden=8, dim=8, epochs=1)
-    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
-    network = fitting.train_network(config, np.arange(points.n_points) % 4 > 0)
-    assert fitting.train_network(config, every) is network
-    other = _fitting(points)
-    network = other.train_network(config, np.arange(points.n_points) % 3 == 0)
-    assert other.train_network(config, every) is not network
-
-
-def test_what_is_learnt_once_is_learnt_again_from_a_large_validation_set() -> None:
-    points = known().train
-    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
-    seen = np.arange(points.n_points) % 3 == 0
-    pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
-    fitting.problems(seen, 5, 2)
-    pairs, words = fitting.train_pairing(pairing, seen), fitting.train_conjunctions(ConjunctionConfig(), ranker, seen)
-    assert isinstance(pairs, PairEncoder)
-    fitting.problems(every, 5, 2)
-    assert (fitting.train_pairing(pairing, every).features != pairs.features).any()
-    assert fitting.train_conjunctions(ConjunctionConfig(), ranker, every) is not words
-
-
-@pytest.mark.parametrize(("n_points", "n_labels", "has"), [(200, 1, True), (201, 1, False), (201, 2, True)])
-def test_many_points_of_one_label_have_no_forest(
-    n_points: int, n_labels: int, has: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("zipfel.methods.auto_parts.DEAR", 200)
-    X = sp.csr_matrix(np.random.default_rng(0).random((n_points, 30), dtype=np.float32))
-    Y = sp.csr_matrix(np.eye(10, dtype=np.float32)[np.arange(n_points) % 5])
-    Y = sp.csr_matrix(Y + np.roll(Y.toarray(), 5, axis=1)) if n_labels == 2 else Y
-    assert _fitting(Points(X, Y)).has_forest == has
-
-
-@pytest.mark.parametrize(("n_points", "words", "strangers"), [(50, 4, 50), (50, 5, 100), (51, 5, 50)])
-def test_few_long_documents_are_told_from_more_strangers(
-    n_points: int, words: int, strangers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 51)
-    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
-    X = sp.csr_matrix(np.tile(np.arange(100) < words, (n_points, 1)).astype(np.float32))
-    Y = sp.csr_matrix(np.eye(n_points, dtype=np.float32))
-    assert n_strangers(None, Y, _fitting(Points(X, Y)).most_strangers()) == strangers
-    assert n_strangers(7, Y, 100) == 7
-
-
 @pytest.mark.parametrize(("words", "trials", "tried"), [(4, "true", 1), (4, "false", 0), (5, "true", 0)])
 def test_only_of_short_documents_damping_and_cost_are_tried(
     words: int, trials: str, tried: int, monkeypatch: pytest.MonkeyPatch
@@ -298,14 +203,6 @@ def test_only_of_short_documents_damping_and_cost_are_tried(
     method.fit(Points(X, Y), None, Run(seed=1))
     assert asked == ["damping", "cost"] * tried
     assert (method.damping_, method.cost_) == {(4, 1): (0.8, 1.0), (4, 0): (0.6, 0.3), (5, 0): (1.0, 1.0)}[words, tried]
-
-
-def test_joined_neighbours_keep_their_own_kinds_of_votes() -> None:
-    one = np.array([[3, 1]]), np.array([[[0.2], [0.8]]], dtype=np.float32)
-    other = np.array([[7]]), np.array([[[0.5, 0.6]]], dtype=np.float32)
-    ids, weights = join_votes(one, other)
-    assert ids.tolist() == [[3, 1, 7]]
-    np.testing.assert_allclose(weights[0], [[0.2, 0, 0], [0.8, 0, 0], [0, 0.5, 0.6]])
 
 
 def test_documents_that_share_nothing_make_a_model_all_the_same() -> None:
@@ -390,7 +287,6 @@ def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest
     method = Auto(AutoConfig())
     method.fit(train, None, run)
     assert method.further_.conjunctions is not None
-    assert not _fitting(Points(train.X[:, :399], Y)).has_long_documents()  # words are too few
     assert "conjunctions: trust" in method.evidence_names
     again = Auto(AutoConfig())
     again.restore(method.state(), 400, 12)
