@@ -165,3 +165,14 @@ def test_dense_rows_are_searched_with_all_of_their_features() -> None:
 def test_few_rows_count_as_dense_where_most_values_are_there(n: int, share: float, dense: bool) -> None:
     rows = sp.random(n, 50, share, "csr", np.float32, random_state=np.random.default_rng(0))
     assert is_dense(rows) == dense
+
+
+@pytest.mark.parametrize(("share", "dense"), [(0.12, False), (0.6, True)])
+def test_many_rows_count_as_dense_where_an_array_is_no_larger_than_they_are(share: float, dense: bool) -> None:
+    n, d = 300_000, 1000  # more values than an array of mostly zeros may have
+    size = round(share * d)
+    rows = sp.csr_matrix((n, d), dtype=np.float32)
+    rows.indptr = np.arange(0, n * size + 1, size)
+    rows.data = np.broadcast_to(np.float32(1), n * size)
+    rows.indices = np.broadcast_to(np.int32(0), n * size)
+    assert is_dense(rows) == dense

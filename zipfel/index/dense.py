@@ -10,16 +10,18 @@ from zipfel.index.bytes import ByteIndex
 from zipfel.index.sparse import unit_csr
 from zipfel.threads import blas_threads
 
-_DENSE, _MOST = ((0.1, 1000), (0.5, 100)), 50_000_000
-"""Share of values that are not zero from which on rows count as dense, of how many rows: few documents with few words
-are no numbers; and the most values."""
+_DENSE = ((0.1, 1000, 200_000_000), (0.5, 100, None))
+"""Shares of values that are not zero from which on rows count as dense; of how many rows: few documents with few words
+are no numbers; and of how many values at most: with half of them or more, an array is no larger than the CSR."""
 _BLOCK = 4096
 
 
 def is_dense(rows: sp.csr_matrix) -> bool:
     """Whether inverted lists would be long: a tenth of the rows or more, on average; half where rows are few."""
     n, d = rows.shape
-    return n * d <= _MOST and any(rows.nnz >= share * n * d and n >= least for share, least in _DENSE)
+    return any(
+        rows.nnz >= share * n * d and n >= least and (most is None or n * d <= most) for share, least, most in _DENSE
+    )
 
 
 class DenseRows:
