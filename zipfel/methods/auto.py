@@ -11,13 +11,15 @@
     C(x): the labels with most votes, the shortlist
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
+           w_l changes along the file where documents are long and words tell their place `ranker.drift`
     o(l): what the encoder thinks of l, s(l) and its log, or cos(f(x), l)
     u(l): what classifiers of the branches above l in a tree of labels say, and its own      `ranker.tree`
     w(l): the share of l among the points that end in the same leaves of a forest            `ranker.forest`
     m2(l): classifiers of words and pairs of words, where documents are long                 `ranker.conjunctions`
+    r(l): what neighbours say together, those that are alike with one voice; of long documents `ranker.neighbourhood`
     z(l): a small network that predicts all labels, where points are many and features few   `ranker.network`
-    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), m2-(l), m2+(l), z(l), log N_l] + t log(1/p_l)
-                                                                                             `ranker.blend`
+    score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), m2-(l), m2+(l), r(l), z(l), log N_l]
+               + t log(1/p_l)                                                                `ranker.blend`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -38,9 +40,10 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
-from zipfel.methods.auto_further import Further
+from zipfel.methods.auto_further import Further, Known
 from zipfel.methods.auto_judge import HeldOut, learn_judge
-from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_shortlisted, n_strangers, with_held_out
+from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_strangers, with_held_out
+from zipfel.methods.auto_training import train_parts
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
@@ -51,6 +54,7 @@ from zipfel.ranker import SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.centring import centre_of, centred
 from zipfel.ranker.context import Context, Judge
+from zipfel.ranker.drift import Drift
 from zipfel.ranker.encoder import Encoder, PairEncoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
@@ -64,9 +68,11 @@ _BLOCK, _USUAL = 2048, 100
 """Rows that are answered at a time, with that many labels or fewer."""
 _SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
 """Under these names they are kept; the first has an encoder of this kind, or a regression's."""
+_NOTHING = Known()
 _REST = 5
 """How many times as long as settings and neighbours the rest takes at least; where a time budget leaves less, there are
-no codes, and so no tree and no pairs, no forest, no conjunctions and no network, as with `--preset quick`."""
+no codes, and so no tree and no pairs, no forest, no conjunctions, no drift, no neighbourhood and no network, as with
+`--preset quick`."""
 
 
 class Auto(Method):
@@ -100,6 +106,9 @@ class Auto(Method):
         start = time.monotonic()
         has_time = run.time_left() > _REST * (start - begun)
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45), has_time=has_time)
+        with run.timed("drift"):
+            can_drift = self.config.drift and self.config.classifiers and has_time
+            self.drift_: Drift | None = fitting.learn_drift(self.config.drifting, train.n_points) if can_drift else None
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             asked = self._evidence_of(points, held, fitting.near_among(seen, held))
@@ -124,63 +133,15 @@ class Auto(Method):
         return choose_damping(rest.X, rest.Y, run.rng(24), self.config.ranker, DAMPINGS)
 
     def _fit_parts(self, fitting: Fitting, seen: Array) -> None:
-        """Encoder and classifiers on the points that are `seen`; what was learnt on fewer points goes on from there."""
-        c, points, run = self.config, fitting.points, fitting.run
-        voters = seen & (np.diff(points.Y.indptr) > 0)
+        """On the points that are `seen`; what was learnt on fewer points goes on from there."""
+        points = fitting.points
         self._count(points.Y[seen])
-        self.Y_, self.spaces_ = points.Y, []
-        grown: dict[str, Any] = {}
-        few = fitting.has_few_labels(c.regression)
-        codes = c.codes and fitting.has_time
-
-        def encoded(found: AnyEncoder) -> None:
-            self.spaces_.append(memory.Space.build(found, fitting.codes(found), points.Y, voters, exact=not seen.all()))
-
-        def encoder() -> None:
-            with run.timed("encoder"):
-                encoded(fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen))
-            if c.tree and few and fitting.has_many_features():
-                with run.timed("tree"):
-                    its_codes = self.spaces_[0].memory.points
-                    grown["tree"] = fitting.train_tree(c.branching, c.ranker, its_codes, seen)
-
-        def pairing() -> None:
-            with run.timed("pairing"):
-                grown["pairs"] = fitting.train_pairing(c.pairing, seen)
-
-        def network() -> None:
-            with run.timed("network"):
-                grown["network"] = fitting.train_network(c.networking, seen)
-
-        def classifiers() -> None:
-            with run.timed("classifiers"):
-                strangers = n_strangers(c.strangers, points.Y, fitting.most_strangers())
-                problems = fitting.problems(seen, n_shortlisted(c.shortlist, points.Y), strangers)
-                if self.cost_ is None:
-                    costs = COSTS if self.damping_ < 1 else COSTS[::-1]  # the first, unless the second wins
-                    self.cost_ = fitting.choose_cost(c.ranker, costs, problems, seen)
-                self.ranker_ = SparseRanker(c.ranker.replace(damping=1.0, cost=self.cost_))
-                fitting.train_classifiers(self.ranker_, problems, seen)
-            if c.conjunctions and fitting.has_time and fitting.has_long_documents():
-                with run.timed("conjunctions"):
-                    grown["conjunctions"] = fitting.train_conjunctions(c.conjoining, self.ranker_.config, seen)
-
-        def forest() -> None:
-            with run.timed("forest"):
-                grown["forest"] = fitting.train_forest(c.woods, self.words_, seen)
-
-        works = [
-            *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
-            *[network] * (c.network and fitting.has_time and fitting.has_room_for_network()),
-            *[classifiers] * c.classifiers,
-            *[encoder] * codes,
-            *[forest] * (c.forest and fitting.has_time and fitting.has_forest),
-        ]
-        at_once(*works, sharing=few)
-        if "pairs" in grown:
-            with run.timed("pairing"):
-                encoded(grown.pop("pairs"))
-        self.further_ = Further(**grown)
+        self.Y_ = points.Y
+        tried = COSTS if self.damping_ < 1 else COSTS[::-1]
+        costs = tried if self.cost_ is None else (self.cost_,)
+        self.spaces_, ranker, self.further_ = train_parts(self.config, fitting, self.words_, seen, costs)
+        if ranker is not None:
+            self.ranker_, self.cost_ = ranker, ranker.config.cost
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.__dict__.pop("_context", None)  # of other points
@@ -203,24 +164,27 @@ class Auto(Method):
     def _vote_names(self) -> list[str]:
         return [*words.VOTES, *(name for space in self.spaces_ for name in space.encoder.VOTES)]
 
-    def _evidence(
-        self, X: sp.csr_matrix, near: Found | None = None, leaves: Array | None = None, k: int = 0
-    ) -> tuple[Array, Array]:
-        """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each. near: neighbours by words, leaves: of
-        the forest, where known."""
-        c = self.config
+    def _evidence(self, X: sp.csr_matrix, known: Known = _NOTHING, k: int = 0) -> tuple[Array, Array]:
+        """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each."""
+        c, drift = self.config, self.drift_
+        near = known.near or self.words_.search(X, c.neighbors)
+        places = known.places
+        if drift and places is None:
+            places = drift.place(X)
         codes = [space.encoder.encode(X) for space in self.spaces_]
-        ids, weights = self._voters(near if near is not None else self.words_.search(X, c.neighbors), codes)
+        ids, weights = self._voters(near, codes)
         labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
         columns, opinions, margin = [], [], None
         if c.classifiers:
-            margin = np.where(labels < 0, np.float32(-1), self.ranker_.score(X, labels))
+            rows = drift.rows(X, places) if drift and places is not None else X
+            margin = np.where(labels < 0, np.float32(-1), self.ranker_.score(rows, labels))
             columns += [np.minimum(margin, 0)[:, :, None], np.maximum(margin, 0)[:, :, None]]  # a slope on either side
         if c.votes:
             columns += [np.log(votes + np.float32(FAINT)), votes]
         for space, its_codes in zip(self.spaces_, codes, strict=True):
             opinions += space.encoder.opinions(its_codes, labels)
-        opinions += self.further_.opinions(X, labels, margin, self.words_, self.Y_, leaves)
+        known = Known(near, known.leaves, places)
+        opinions += self.further_.opinions(X, labels, margin, known, self.words_, self.Y_, drift)
         if c.prior:
             opinions.append(self._log_counts[labels])
         return labels, np.concatenate([*columns, *(opinion[:, :, None] for opinion in opinions)], axis=2)
@@ -236,11 +200,9 @@ class Auto(Method):
         """What the parts say of the rows that are held out, whose neighbours by words are known."""
         forest, held_out = self.further_.forest, points.take(held)
         leaves = forest.leaves_of(held, self.words_, held_out.X) if forest else None
-        parts = []
-        for a in range(0, held_out.n_points, _BLOCK):
-            rows = slice(a, a + _BLOCK)
-            near_them, their_leaves = (near[0][rows], near[1][rows]), None if leaves is None else leaves[rows]
-            parts.append(self._evidence(held_out.X[rows], near_them, their_leaves))
+        known = Known(near, leaves, self.drift_.places[held] if self.drift_ else None)
+        blocks = [slice(a, a + _BLOCK) for a in range(0, held_out.n_points, _BLOCK)]
+        parts = [self._evidence(held_out.X[rows], known.of_rows(rows)) for rows in blocks]
         labels, evidence = (np.concatenate(found) for found in zip(*parts, strict=True))
         return HeldOut(self.evidence_names, labels, evidence, held_out.Y, self._rarity, points.n_points)
 
@@ -280,14 +242,16 @@ class Auto(Method):
         c, n_before = self.config, self.Y_.shape[0]
         points = Points(self._seen(points.X), points.Y)
         self.words_ = self.words_.joined(points.X, np.diff(points.Y.indptr) > 0)
+        self.drift_ = self.drift_ and self.drift_.joined(points.X)
         self.Y_ = joined_labels(self.Y_, points.Y)
         self._count(self.Y_)
         new, strangers = new_labels(self.Y_, n_before), n_strangers(c.strangers, self.Y_)
         if c.classifiers:
             ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
             self.ranker_ = extended(
-                self.ranker_, self.words_, self.Y_, new, ranker, near=c.neighbors, strangers=strangers
-            )
+                self.ranker_, self.words_, self.Y_, new, ranker,
+                near=c.neighbors, strangers=strangers, drift=self.drift_,
+            )  # fmt: skip
         self.spaces_ = [space.joined(points.X, self.Y_, new) for space in self.spaces_]
         self.further_ = self.further_.joined(points.X, self.words_, self.Y_)
 
@@ -298,7 +262,8 @@ class Auto(Method):
         blend, evidence = self.blend_.in_context(found, evidence, self._context)
         near = self._voters(self.words_.search(x, c.neighbors), [space.encoder.encode(x) for space in self.spaces_])
         return Scored(
-            x, found[0], evidence[0], blend, self.tail_ * self._rarity,
+            x, self.drift_.rows(x, self.drift_.place(x)) if self.drift_ else x,
+            found[0], evidence[0], blend, self.tail_ * self._rarity,
             self.ranker_ if c.classifiers else None, self._vote_names,
             near[0][0], near[1][0], self.words_.rows, self.Y_, FAINT,
         ).explanation(labels, self.priors_)  # fmt: skip
@@ -319,6 +284,8 @@ class Auto(Method):
             arrays |= under(name, space.state())
         if self.config.classifiers:
             arrays |= under("ranker", self.ranker_.state())
+        if self.drift_:
+            arrays |= under("drift", self.drift_.state())
         return State(arrays | self.further_.state(), facts)
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
@@ -335,9 +302,12 @@ class Auto(Method):
             kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
             if kept:  # there are none where a time budget left no room for them
                 self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
+        drift = state.part("drift") if self.config.drift else None
+        self.drift_ = Drift.restored(drift, n_points, n_features) if drift else None
         self.further_ = Further.restored(state, self.config, self.words_, n_features, n_labels)
         self.blend_ = Judge.from_facts(state.facts["blend"], self.evidence_names)
         self.tail_ = state.fact("tail", low=-1e6, high=1e6)
         if self.config.classifiers:
             ranker = self.config.ranker.replace(damping=1.0)
-            self.ranker_ = SparseRanker.restored(state.part("ranker"), n_features, n_labels, ranker)
+            width = self.drift_.n_columns(n_features) if self.drift_ else n_features
+            self.ranker_ = SparseRanker.restored(state.part("ranker"), width, n_labels, ranker)

@@ -10,14 +10,16 @@ from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.conjunctions import ConjunctionConfig
+from zipfel.ranker.drift import DriftConfig
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.forest import ForestConfig
 from zipfel.ranker.landmarks import RegressionConfig
+from zipfel.ranker.neighbourhood import NeighbourhoodConfig
 from zipfel.ranker.network import NetworkConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
-_LEFT_OUT = ("codes", "forest", "conjunctions", "network", "trials")
+_LEFT_OUT = ("codes", "forest", "conjunctions", "drift", "neighbourhood", "network", "trials")
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "quick": {**dict.fromkeys(_LEFT_OUT, False), "neighbors": 50, "shortlist": 20}
 }
@@ -61,6 +63,12 @@ class AutoConfig(declared.Config):
     conjunctions: bool = param(
         True, "classifiers of words and pairs of words have a say; where documents are many, and long, see docs"
     )
+    drift: bool = param(
+        True, "classifiers change along the file; where documents are many, and long, and words tell their place in it"
+    )
+    neighbourhood: bool = param(
+        True, "near training points that are alike share a voice; where documents are long, see docs"
+    )
     network: bool = param(
         True, "a small network has a say; where points are many, and features and labels are not, see docs"
     )
@@ -77,6 +85,8 @@ class AutoConfig(declared.Config):
     pairing: PairingConfig = part(PairingConfig)  # noqa: RUF009 - a frozen config
     woods: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
     conjoining: ConjunctionConfig = part(ConjunctionConfig)  # noqa: RUF009 - a frozen config
+    drifting: DriftConfig = part(DriftConfig)  # noqa: RUF009 - a frozen config
+    surroundings: NeighbourhoodConfig = part(NeighbourhoodConfig)  # noqa: RUF009 - a frozen config
     networking: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
     branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
     ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config

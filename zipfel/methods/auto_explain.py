@@ -1,7 +1,7 @@
 """Why auto gave a label its score: every word, training point and kind of evidence with what it added.
 
     score(l) = a . e(l) + b + t log(1/p_l)                     `auto`
-    words      a x_j w_lj, a the slope of m(l)'s side of zero
+    words      a x_j w_lj, a the slope of m(l)'s side of zero; with drift, the word's weights at its knots, too
     neighbours a_s v_s(l) + a'_s log(1 + v_s(l) / faint): nothing where nobody votes; each voter has the share of it
                that its vote is of v_s(l)
     start      b, a b_l and a'_s log faint: what the label has before the document says anything
@@ -33,13 +33,15 @@ Array = npt.NDArray[Any]
 class Scored:
     """One document and all that its labels' scores are made of.
 
-    x: (1, n_features), canonical and damped. labels: (c,) candidates, -1 pads; evidence: (c, f) what the blend joins.
-    bonus: (n_labels,) the tail's. ranker: None where there are no classifiers. kinds: names of the s kinds of votes;
-    ids: (m,) rows of train that vote, -1 pads; weights: (m, s). memory: (n, n_features) the rows of train by words;
-    Y: (n, n_labels). faint: votes below this count as none.
+    x: (1, n_features), canonical and damped; row: as the classifiers see it, with the same features once more or
+    several times behind them where there is drift. labels: (c,) candidates, -1 pads; evidence: (c, f) what the blend
+    joins. bonus: (n_labels,) the tail's. ranker: None where there are no classifiers. kinds: names of the s kinds of
+    votes; ids: (m,) rows of train that vote, -1 pads; weights: (m, s). memory: (n, n_features) the rows of train by
+    words; Y: (n, n_labels). faint: votes below this count as none.
     """
 
     x: sp.csr_matrix
+    row: sp.csr_matrix
     labels: Array
     evidence: Array
     blend: Blend
@@ -72,7 +74,9 @@ class Scored:
         """(t,) what each word added through the classifier, and what the classifier starts with."""
         if self.ranker is None:
             return np.zeros(self.x.nnz), 0.0
-        parts, bias = word_parts(self.x, self.ranker.weights_, label), float(self.ranker.bias_[label])
+        parts, bias = word_parts(self.row, self.ranker.weights_, label), float(self.ranker.bias_[label])
+        word_of = np.searchsorted(self.x.indices, self.row.indices % self.x.shape[1])
+        parts = np.bincount(word_of, parts, minlength=self.x.nnz)
         side = self.blend.names.index("doubt" if parts.sum() + bias < 0 else "trust")
         return parts * self.blend.weights[side], bias * self.blend.weights[side]
 

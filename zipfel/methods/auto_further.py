@@ -1,24 +1,41 @@
-"""Whom auto asks about candidates besides: a label tree, a forest, classifiers of words together, a network; each where
-there is one."""
+"""Whom auto asks about candidates besides: a label tree, a forest, classifiers of words together, near points together,
+a network; each where there is one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.methods.auto_config import AutoConfig
+from zipfel.methods.auto_parts import Found
 from zipfel.methods.base import State, under
 from zipfel.ranker import tree
 from zipfel.ranker.conjunctions import Conjunctions
+from zipfel.ranker.drift import Drift
 from zipfel.ranker.forest import Forest, can_vote
+from zipfel.ranker.neighbourhood import Along, Neighbourhood
 from zipfel.ranker.network import Network
 from zipfel.ranker.words import WordMemory
 
 Array = npt.NDArray[Any]
+
+
+class Known(NamedTuple):
+    """What is known of documents (n,) before they are asked about: neighbours by words, leaves of the forest, places in
+    the file."""
+
+    near: Found | None = None
+    leaves: Array | None = None
+    places: Array | None = None
+
+    def of_rows(self, rows: slice) -> Known:
+        near, leaves, places = self
+        cut = None if near is None else (near[0][rows], near[1][rows])
+        return Known(cut, None if leaves is None else leaves[rows], None if places is None else places[rows])
 
 
 @dataclass(frozen=True)
@@ -26,13 +43,15 @@ class Further:
     tree: tree.TreeRanker | None = None
     forest: Forest | None = None
     conjunctions: Conjunctions | None = None
+    neighbourhood: Neighbourhood | None = None
     network: Network | None = None
 
     @property
     def names(self) -> list[str]:
         """Of what they say of a label."""
         found = [tree.OPINIONS if self.tree else (), Forest.OPINIONS if self.forest else ()]
-        found += [Conjunctions.OPINIONS if self.conjunctions else (), Network.OPINIONS if self.network else ()]
+        found += [Conjunctions.OPINIONS if self.conjunctions else ()]
+        found += [Neighbourhood.OPINIONS if self.neighbourhood else (), Network.OPINIONS if self.network else ()]
         return [name for names in found for name in names]
 
     def opinions(
@@ -40,19 +59,24 @@ class Further:
         X: sp.csr_matrix,
         labels: Array,
         margin: Array | None,
+        known: Known,
         memory: WordMemory,
         Y: sp.csr_matrix,
-        leaves: Array | None = None,
+        drift: Drift | None,
     ) -> list[npt.NDArray[np.float32]]:
-        """(n, c) for each of `names`, of labels (n, c). margin: (n, c) what classifiers say of them; memory, Y: words
-        and labels of the training points; leaves: of the forest, where known."""
+        """(n, c) for each of `names`, of labels (n, c). margin: (n, c) what classifiers say of them; known: at least
+        the neighbours, and with drift the places; memory, Y: words and labels of the training points."""
         found = self.tree.opinions(X, labels) if self.tree else []
         if self.forest:
-            leaves = self.forest.find(memory, X) if leaves is None else leaves
+            leaves = self.forest.find(memory, X) if known.leaves is None else known.leaves
             found += self.forest.opinions(leaves, labels, Y)
         if self.conjunctions:
             assert margin is not None  # there are none without classifiers
             found += self.conjunctions.opinions(X, labels, margin)
+        if self.neighbourhood:
+            assert known.near is not None
+            along = Along(known.places, drift.places) if drift and known.places is not None else None
+            found += self.neighbourhood.opinions(known.near, labels, memory, Y, along)
         if self.network:
             found += self.network.opinions(X, labels)
         return found
@@ -89,6 +113,8 @@ class Further:
             found = replace(found, forest=Forest.restored(kept, can_vote(memory)))
         if config.classifiers and config.conjunctions and (kept := state.part("conjunctions")):
             found = replace(found, conjunctions=Conjunctions.restored(kept, n_features, n_labels))
+        if config.neighbourhood and (kept := state.part("neighbourhood")):
+            found = replace(found, neighbourhood=Neighbourhood.restored(kept))
         if config.network and (kept := state.part("network")):
             found = replace(found, network=Network.restored(kept, n_features, n_labels))
         return found

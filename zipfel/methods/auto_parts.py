@@ -16,6 +16,7 @@ from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.conjunctions import ConjunctionConfig, Conjunctions, with_pairs
+from zipfel.ranker.drift import Drift, DriftConfig
 from zipfel.ranker.encoder import MatcherConfig
 from zipfel.ranker.forest import Forest, ForestConfig, can_vote
 from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
@@ -66,11 +67,12 @@ _BLOCK = 2048
 class Fitting:
     """points: all of them; near: their neighbours by words, themselves left out; has_time: for more than neighbours and
     classifiers; has_forest: unless points are too many or too long (classifiers know long documents best), or many with
-    about one label each (their sets tell nothing more of them). Parts are trained on the points that are `seen`, a mask
-    (n,): first without the held-out ones, then on all."""
+    about one label each (their sets tell nothing more of them); rows: points as classifiers see them. Parts are trained
+    on the points that are `seen`, a mask (n,): first without the held-out ones, then on all."""
 
     def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time
+        self.rows = points.X
         self._encoding: Matcher | Landmarks | None = None
         self._kernels: npt.NDArray[np.float32] | None = None
         self._pairing: tuple[Pairing, Array] | None = None
@@ -172,6 +174,13 @@ class Fitting:
             self._forest = Forest.grown(config, memory, self.points.Y, seen, seed)
         return self._forest.asking(seen & can_vote(memory))
 
+    def learn_drift(self, config: DriftConfig, n_ordered: int) -> Drift | None:
+        """By the order of the first n_ordered points; classifiers then see rows as it bends them."""
+        drift = Drift.learn(config, self.points.X, n_ordered, self.run.seed) if self.has_long_documents() else None
+        if drift is not None:
+            self.rows = drift.rows(self.points.X, drift.places)
+        return drift
+
     def has_long_documents(self) -> bool:
         """And neither too few of them, and of their words, to learn pairs of words from nor too many."""
         points = self.points
@@ -212,17 +221,17 @@ class Fitting:
         self._solved = problems, rows
         return problems
 
-    def choose_cost(self, ranker: RankerConfig, costs: tuple[float, float], problems: Problems, seen: Array) -> float:
+    def choose_cost(self, ranker: RankerConfig, costs: tuple[float, ...], problems: Problems, seen: Array) -> float:
         """On the points that are not seen."""
         held = np.flatnonzero(~seen)
         ids, cosines = self.near_among(seen, held)
         votes = cast_votes(ids, weights_by_cosine(cosines), self.points.Y, _CANDIDATES)
-        asked = Asked(self.points.X[held], *votes, self.points.Y[held])
-        X = self._seen(seen).X
+        asked = Asked(self.rows[held], *votes, self.points.Y[held])
+        X = self._seen_rows(seen)
         return choose_cost(X, problems, asked, ranker, costs, seed=self.run.seed, threads=self.run.threads)
 
     def train_classifiers(self, ranker: SparseRanker, problems: Problems, seen: Array) -> None:
-        ranker.fit(self._seen(seen).X, problems, seed=self.run.seed, threads=self.run.threads)
+        ranker.fit(self._seen_rows(seen), problems, seed=self.run.seed, threads=self.run.threads)
 
     def train_tree(self, config: TreeConfig, ranker: RankerConfig, codes: Array, seen: Array) -> TreeRanker:
         """codes: (n, dim) of all points. The tree of fewer points stays; labels that they did not have join it."""
@@ -243,6 +252,9 @@ class Fitting:
         asked = {"cost": config.cost, "threshold": config.threshold, "tolerance": config.tolerance}
         judge = SparseRanker(ranker.replace(damping=1.0, **asked))
         return TreeRanker(tree, judge.fit(points.X, problems, seed=self.run.seed, threads=self.run.threads))
+
+    def _seen_rows(self, seen: Array) -> sp.csr_matrix:
+        return self.rows if seen.all() else self.rows[np.flatnonzero(seen)]
 
     def _seen(self, seen: Array) -> Points:
         return self.points if seen.all() else self.points.take(np.flatnonzero(seen))

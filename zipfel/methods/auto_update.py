@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.index.sparse import unit_csr
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
+from zipfel.ranker.drift import Drift
 from zipfel.ranker.words import WordMemory
 from zipfel.ranking import Ranking
 
@@ -46,26 +46,28 @@ def extended(
     *,
     near: int,
     strangers: int,
+    drift: Drift | None = None,
 ) -> SparseRanker:
     """The classifiers as they are, and ones of the labels that are new, learnt from `near` points of each of theirs and
-    so many strangers."""
-    learnt = _learn_classifiers(memory, Y, new, config, near=near, strangers=strangers) if len(new) else None
+    so many strangers. drift: by which all of them see the points."""
+    learnt = None
+    if len(new):
+        X = memory.unit_rows
+        problems = _problems(memory, Y, new, near=near, strangers=strangers)
+        learnt = SparseRanker(config).fit(drift.rows(X, drift.places) if drift else X, problems)
     return _with_classifiers(ranker, learnt, new, int(Y.shape[1]))
 
 
-def _learn_classifiers(
-    memory: WordMemory, Y: sp.csr_matrix, new: Array, config: RankerConfig, *, near: int, strangers: int
-) -> SparseRanker:
-    """Classifiers of the labels that are new, in their order; they learn from the words that the memory keeps."""
-    n_labels = int(Y.shape[1])
-    X, own = unit_csr(memory.rows), Y[:, new]
-    close = _near_positives(memory, X, own, near)
+def _problems(memory: WordMemory, Y: sp.csr_matrix, new: Array, *, near: int, strangers: int) -> Problems:
+    """What classifiers of the labels that are new learn from, in their order."""
+    n_labels, own = int(Y.shape[1]), Y[:, new]
+    close = _near_positives(memory, memory.unit_rows, own, near)
     places = Ranking.from_csr(close, min(_HARD, int(np.diff(close.indptr).max()))).labels  # among the new ones
     hard: npt.NDArray[np.int32] = np.append(new, -1).astype(np.int32)[places]  # among all, as strangers are drawn
     local = np.full(n_labels + 1, -1, dtype=np.int32)
     local[new] = np.arange(len(new))
     found = local[with_strangers(hard, n_labels, strangers, np.random.default_rng(0))]
-    return SparseRanker(config).fit(X, Problems.build(own, found))
+    return Problems.build(own, found)
 
 
 def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, near: int) -> sp.csr_matrix:

@@ -84,10 +84,12 @@ class SparseRanker:
         return self
 
     @classmethod
-    def of(cls, weights: sp.csr_matrix, config: RankerConfig | None = None) -> SparseRanker:
-        """With weights (n_labels, n_features) that are known already, and no biases."""
+    def of(
+        cls, weights: sp.csr_matrix, config: RankerConfig | None = None, bias: npt.NDArray[np.float32] | None = None
+    ) -> SparseRanker:
+        """With weights (n_labels, n_features) that are known already, and biases (n_labels,), none by default."""
         ranker, weights = cls(config), canonical(weights)
-        ranker.bias_ = np.zeros(weights.shape[0], dtype=np.float32)
+        ranker.bias_ = np.zeros(weights.shape[0], dtype=np.float32) if bias is None else bias
         indptr = weights.indptr.astype(np.int64)
         kept = _rounded(weights.data, indptr, ranker.config.precision)
         ranker._keep(indptr, weights.indices, *kept, weights.shape[1])

@@ -34,8 +34,8 @@ class WordMemory:
 
     def __init__(self, rows: sp.csr_matrix) -> None:
         """rows: (n, n_features), whole numbers from 0 to 255, or from -127 to 127; an empty row is never found."""
-        self.rows = rows
-        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(unit_csr(rows))
+        self.rows, self.unit_rows = rows, unit_csr(rows)
+        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(self.unit_rows)
 
     @classmethod
     def build(cls, X: sp.csr_matrix, voters: Array) -> WordMemory:
