@@ -56,7 +56,8 @@ def test_classifiers_alone_know_what_words_mean_where_a_document_stands() -> Non
     train, test = _changing(0), _changing(1, 400)
     alone = {"votes": False, "prior": False, "neighbourhood": False}
     drifting, plain = _fitted(train, **alone), _fitted(train, drift=False, **alone)
-    assert drifting.drift_ is not None and plain.drift_ is None
+    assert drifting.drift_ is not None
+    assert plain.drift_ is None
     assert _hits(drifting, test) > _hits(plain, test) + 0.1
 
 
@@ -68,7 +69,8 @@ def test_a_file_in_no_order_has_no_drift() -> None:
 def test_with_drift_it_is_saved_and_single_documents_are_answered_as_among_others() -> None:
     train, test = _changing(0), _changing(1, 40)
     method, again = _fitted(train), Auto(AutoConfig.from_dict(WHOLE))
-    assert method.drift_ is not None and method.further_.neighbourhood is not None
+    assert method.drift_ is not None
+    assert method.further_.neighbourhood is not None
     state = method.state()
     again.restore(state, train.n_features, train.n_labels)
     whole = method.predict(test.X, 5)
@@ -103,7 +105,8 @@ def test_new_points_and_labels_join_where_their_words_place_them() -> None:
     rows = unit_csr(sp.csr_matrix(new, dtype=np.float32))
     joining = sp.csr_matrix((np.ones(30), (range(30), [N_TOPICS] * 30)), shape=(30, N_TOPICS + 1))
     method.partial_fit(Points(rows, sp.csr_matrix(joining, dtype=np.float32)))
-    assert method.drift_ is not None and len(method.drift_.places) == N + 30
+    assert method.drift_ is not None
+    assert len(method.drift_.places) == N + 30
     np.testing.assert_array_equal(method.drift_.places[N:], method.drift_.place(rows))
     assert (method.predict(rows, 3).labels == N_TOPICS).any(axis=1).mean() > 0.8
     again = Auto(AutoConfig.from_dict(WHOLE))
