@@ -259,7 +259,7 @@ def test_a_forest_of_many_points_has_to_pay(n_points: int, tells: bool, kept: bo
     forest = (hits if tells else 0) + rng.normal(size=hits.shape)
     evidence = np.stack([votes, forest, np.exp(forest)], axis=2).astype(np.float32)
     held = HeldOut(["votes", *Forest.OPINIONS], labels, evidence, sp.csr_matrix(hits), np.ones(20), n_points)
-    judge, _ = learn_judge(held, None, 0.2)
+    judge, _ = learn_judge(held, None, 0.2, products=True)
     assert judge.names == ("votes", *(Forest.OPINIONS if kept else ()))
 
 

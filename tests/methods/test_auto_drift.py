@@ -14,7 +14,7 @@ from zipfel.methods.auto import Auto, AutoConfig
 from zipfel.run import Run
 
 N, N_TOPICS, N_TIMES = 1200, 8, 300
-WHOLE = {"codes": False, "forest": False, "conjunctions": False}
+WHOLE = {"codes": False, "forest": False, "conjunctions": False, "valid_share": 0.25}  # enough for products
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +94,10 @@ def test_with_drift_reasons_add_up_word_by_word() -> None:
     best = labels[0]
     assert found.top(best, 1)[0][0] == (best - 1) % N_TOPICS  # the topic's word of the second half, at its knots
     assert "neighbourhood" in found.evidence[best]
+    assert found.evidence[best]["evidence together"] != 0
+    without = _fitted(train, products=False)
+    assert without.blend_.products is None
+    assert without.explain(x, labels).evidence[best]["evidence together"] == 0
 
 
 def test_new_points_and_labels_join_where_their_words_place_them() -> None:

@@ -20,6 +20,7 @@
     z(l): a small network that predicts all labels, where points are many and features few   `ranker.network`
     score(l) = a . [m-(l), m+(l), log v_s(l), v_s(l), o(l), u(l), w(l), m2-(l), m2+(l), r(l), z(l), log N_l]
                + t log(1/p_l)                                                                `ranker.blend`
+    q(l): what two of these say together; added to the score of the best                     `ranker.products`
     c(l): what the likeliest other labels say of l; joins the rest where that pays         `ranker.context`
 
 The weights a and the tail bonus t are learnt on held-out points, with parts that have not seen them; then the parts
@@ -210,7 +211,7 @@ class Auto(Method):
         """Y: labels of the points that the parts had seen."""
         with run.timed("blend"), blas_threads(1):
             context = Context.of(Y) if self.config.context else None
-            self.blend_, self.tail_ = learn_judge(asked, context, self.config.tail)
+            self.blend_, self.tail_ = learn_judge(asked, context, self.config.tail, products=self.config.products)
 
     @cached_property
     def _context(self) -> Context | None:
@@ -260,10 +261,11 @@ class Auto(Method):
         c, x = self.config, self._seen(canonical(x))
         found, evidence = self._evidence(x)
         blend, evidence = self.blend_.in_context(found, evidence, self._context)
+        together = self.blend_.added(found, blend(evidence), evidence)
         near = self._voters(self.words_.search(x, c.neighbors), [space.encoder.encode(x) for space in self.spaces_])
         return Scored(
             x, self.drift_.rows(x, self.drift_.place(x)) if self.drift_ else x,
-            found[0], evidence[0], blend, self.tail_ * self._rarity,
+            found[0], evidence[0], blend, together[0], self.tail_ * self._rarity,
             self.ranker_ if c.classifiers else None, self._vote_names,
             near[0][0], near[1][0], self.words_.rows, self.Y_, FAINT,
         ).explanation(labels, self.priors_)  # fmt: skip

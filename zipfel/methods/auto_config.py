@@ -69,6 +69,7 @@ class AutoConfig(declared.Config):
     neighbourhood: bool = param(
         True, "near training points that are alike share a voice; where documents are long, see docs"
     )
+    products: bool = param(True, "two kinds of evidence together have a say of their own, beside the blend's")
     network: bool = param(
         True, "a small network has a say; where points are many, and features and labels are not, see docs"
     )

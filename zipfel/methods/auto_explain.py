@@ -35,9 +35,9 @@ class Scored:
 
     x: (1, n_features), canonical and damped; row: as the classifiers see it, with the same features once more or
     several times behind them where there is drift. labels: (c,) candidates, -1 pads; evidence: (c, f) what the blend
-    joins. bonus: (n_labels,) the tail's. ranker: None where there are no classifiers. kinds: names of the s kinds of
-    votes; ids: (m,) rows of train that vote, -1 pads; weights: (m, s). memory: (n, n_features) the rows of train by
-    words; Y: (n, n_labels). faint: votes below this count as none.
+    joins; together: (c,) what products of it add. bonus: (n_labels,) the tail's. ranker: None where there are no
+    classifiers. kinds: names of the s kinds of votes; ids: (m,) rows of train that vote, -1 pads; weights: (m, s).
+    memory: (n, n_features) the rows of train by words; Y: (n, n_labels). faint: votes below this count as none.
     """
 
     x: sp.csr_matrix
@@ -45,6 +45,7 @@ class Scored:
     labels: Array
     evidence: Array
     blend: Blend
+    together: Array
     bonus: Array
     ranker: SparseRanker | None
     kinds: Sequence[str]
@@ -66,7 +67,7 @@ class Scored:
             features,
             [],
             {label: parts.tolist() for label, (parts, _) in words.items()},
-            {label: self._kinds(label, self._columns(place[label]), *words[label]) for label in known},
+            {label: self._kinds(label, place[label], *words[label]) for label in known},
             {label: self._voters(label, self._columns(place[label])) for label in known},
         )
 
@@ -88,7 +89,7 @@ class Scored:
             found[name] = weight * float(value - nothing)
         return found
 
-    def _kinds(self, label: int, columns: dict[str, float], words: Array, start: float) -> dict[str, float]:
+    def _kinds(self, label: int, place: int, words: Array, start: float) -> dict[str, float]:
         """What each kind of evidence added, for readers."""
         logs = sum(
             weight for name, weight in zip(self.blend.names, self.blend.weights, strict=True) if name[:4] == "log "
@@ -96,12 +97,12 @@ class Scored:
         found = {"start": self.blend.bias + start + float(np.log(self.faint)) * logs}
         if self.ranker is not None:
             found["words"] = float(words.sum())
-        for name, added in columns.items():
+        for name, added in self._columns(place).items():
             if name not in ("doubt", "trust"):
                 plain = name.removeprefix("log ")
                 kind = ("neighbours by " if plain in self.kinds else "") + plain.partition(":")[0]
                 found[kind] = found.get(kind, 0.0) + added
-        return {**found, "tail": float(self.bonus[label])}
+        return {**found, "evidence together": float(self.together[place]), "tail": float(self.bonus[label])}
 
     def _voters(self, label: int, columns: dict[str, float]) -> list[Voter[int]]:
         """The training points that have the label, each with its share of what its kind of votes added."""

@@ -37,9 +37,10 @@ class HeldOut:
     n_points: int
 
 
-def learn_judge(held: HeldOut, context: Context | None, tail: float | None) -> tuple[Judge, float]:
+def learn_judge(held: HeldOut, context: Context | None, tail: float | None, *, products: bool) -> tuple[Judge, float]:
     """The blend of the evidence, without a forest's of many points where that does not pay, and a bonus for rare
-    labels; tail: what it is to be. Evidence never counts against a label, but for its frequency."""
+    labels; tail: what it is to be. Evidence never counts against a label in a blend, but for its frequency; products:
+    whether two kinds of it together have a say of their own."""
     names, labels, hits = held.names, held.labels, is_true(held.labels, held.truth)
     doubted = Forest.OPINIONS if held.n_points > DEAR else ()
     known, kept = labels >= 0, [name not in doubted for name in names]
@@ -59,6 +60,8 @@ def learn_judge(held: HeldOut, context: Context | None, tail: float | None) -> t
         if quality(blend, evidence) - quality(*bare) < _WORTH:
             blend, evidence = bare
     judge = Judge.fit(blend.names, labels, evidence, hits, context, monotone=monotone, first=blend)
+    if products:
+        judge = judge.with_products(labels, evidence, hits, context)
     if tail is None:
         scores = np.where(known, judge(labels, evidence, context), -np.inf)
         tail = largest_bonus(labels, scores, held.rarity, hits)

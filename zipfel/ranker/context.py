@@ -11,7 +11,7 @@ where labels are a taxonomy (a poodle is a dog is an animal), or a document has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numba import njit
 
 from zipfel.errors import ModelFileError
 from zipfel.ranker.blend import Blend
+from zipfel.ranker.products import Products
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
@@ -71,10 +72,12 @@ class Context:
 
 @dataclass(frozen=True)
 class Judge:
-    """first: joins the evidence; second: joins it with what the likely labels say of each other, where that pays."""
+    """first: joins the evidence; second: joins it with what the likely labels say of each other, where that pays;
+    products: of what kinds of evidence say together, added to either."""
 
     first: Blend
     second: Blend | None = None
+    products: Products | None = None
 
     @classmethod
     def fit(
@@ -100,7 +103,20 @@ class Judge:
     def __call__(self, labels: Array, evidence: Array, context: Context | None) -> npt.NDArray[np.float32]:
         """(n, c) log-odds."""
         blend, evidence = self.in_context(labels, evidence, context)
-        return blend(evidence)
+        scores = blend(evidence)
+        return scores if self.products is None else scores + self.added(labels, scores, evidence)
+
+    def added(self, labels: Array, scores: Array, evidence: Array) -> npt.NDArray[np.float32]:
+        """(n, c) what products add to scores by the evidence that `in_context` tells of labels, -1 pads."""
+        if self.products is None:
+            return np.zeros(labels.shape, dtype=np.float32)
+        return self.products.added(np.where(labels >= 0, scores, np.float32(-np.inf)), evidence)
+
+    def with_products(self, labels: Array, evidence: Array, hits: Array, context: Context | None) -> Judge:
+        """Learnt of the documents that the blends were learnt of."""
+        blend, evidence = self.in_context(labels, evidence, context)
+        scores = np.where(labels >= 0, blend(evidence), np.float32(-np.inf))
+        return replace(self, products=Products.fit(scores, evidence, hits))
 
     def in_context(self, labels: Array, evidence: Array, context: Context | None) -> tuple[Blend, Array]:
         """What judges the labels in the end, and by what evidence."""
@@ -109,18 +125,20 @@ class Judge:
         return self.second, np.concatenate([evidence, context.evidence(labels, self.first(evidence))], axis=2)
 
     def facts(self) -> dict[str, Any]:
-        return {"first": self.first.facts(), "second": self.second.facts() if self.second else None}
+        parts = {"first": self.first, "second": self.second, "products": self.products}
+        return {name: part.facts() if part else None for name, part in parts.items()}
 
     @classmethod
     def from_facts(cls, facts: Any, names: Sequence[str]) -> Judge:
         """The counterpart of `facts`; `names` is what the evidence will be."""
         if not isinstance(facts, Mapping) or "first" not in facts:
             raise ModelFileError("the blend in the model is damaged: it has no first")
-        second = facts.get("second")
-        return cls(
+        second, products = facts.get("second"), facts.get("products")
+        judge = cls(
             Blend.from_facts(facts["first"], names),
             Blend.from_facts(second, [*names, *OTHERS]) if second is not None else None,
         )
+        return judge if products is None else replace(judge, products=Products.from_facts(products, len(judge.names)))
 
 
 def _learn_second(

@@ -1,0 +1,145 @@
+"""What two kinds of evidence say together: that both a classifier and a neighbour are sure of a label may mean more, or
+less, than what either adds alone.
+
+    z = (e - mean) / spread, cut at -4 and 4       evidence of a candidate; mean, spread: of the best of documents
+    q(l) = sum_{i <= j} M_ij z_i z_j + sum_i M_i z_i + M_0       added to what a blend of the evidence says of label l
+    M = (H + ridge I)^-1 g                         one step of Newton's from the blend on, with its loss's slope g and
+                                                   curvature H; the ridge grows with the number of products
+
+Only of a document's best candidates by the blend: of the others nothing was learnt, and they stay where they are.
+Other than in a blend, nothing forces evidence to speak for a label here; a strong ridge holds the products back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from zipfel.errors import ModelFileError
+from zipfel.threads import over_blocks
+
+Array = npt.NDArray[Any]
+FRONT = 20
+"""Best candidates of a document that products are learnt from, and have a say about."""
+_RIDGE = 8.0
+"""Per product."""
+_CUT = np.float32(4.0)
+_FEWEST = 200
+"""Held-out documents below which there are none."""
+_BLOCK = 1024
+_MOST = 1000
+"""Documents that are summed at a time, and kinds of evidence that a model file may have."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """mean, spread: (f,); form: (f + 1, f + 1), the upper half of M, the last column for z_i alone; all float32."""
+
+    mean: Array
+    spread: Array
+    form: Array
+
+    @classmethod
+    def fit(cls, scores: Array, evidence: Array, hits: Array) -> Products | None:
+        """scores: (n, c) of a blend, -inf where there is no candidate; evidence: (n, c, f); hits: (n, c) which
+        candidates are true. None of too few documents."""
+        if len(scores) < _FEWEST:
+            return None
+        width = min(FRONT, scores.shape[1])
+        front = np.argsort(-scores, axis=1, kind="stable")[:, :width]
+        scores, hits = (np.take_along_axis(part, front, axis=1) for part in (scores, hits))
+        best = np.take_along_axis(evidence, front[:, :, None], axis=1)
+        known = np.isfinite(scores)
+        mean, spread = best[known].mean(axis=0), best[known].std(axis=0)
+        spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)
+        pairs = np.triu_indices(evidence.shape[2] + 1)
+        slope, curvature = np.zeros(len(pairs[0])), np.zeros((len(pairs[0]), len(pairs[0])))
+        for a in range(0, len(scores), _BLOCK):
+            there = known[a : a + _BLOCK]
+            z = np.clip((best[a : a + _BLOCK][there] - mean) / spread, -_CUT, _CUT)
+            z = np.column_stack([z, np.ones(len(z), dtype=np.float32)])
+            rows = z[:, pairs[0]] * z[:, pairs[1]]  # (p, products)
+            chances = 1 / (1 + np.exp(-scores[a : a + _BLOCK][there]))
+            slope += rows.T @ (hits[a : a + _BLOCK][there] - chances).astype(np.float32)
+            curvature += (rows * (chances * (1 - chances)).astype(np.float32)[:, None]).T @ rows
+        ridge = np.full(len(slope), _RIDGE * len(slope))
+        ridge[-1] = 1e-3  # the last is the constant
+        form = np.zeros((evidence.shape[2] + 1,) * 2, dtype=np.float32)
+        form[pairs] = np.linalg.solve(curvature + np.diag(ridge), slope)
+        return cls(mean.astype(np.float32), spread, form)
+
+    def added(self, scores: Array, evidence: Array) -> npt.NDArray[np.float32]:
+        """(n, c) what they add to scores (n, c), -inf where there is no candidate; nothing but to each row's best."""
+        out = np.zeros(scores.shape, dtype=np.float32)
+        numbers = self.mean, self.spread, self.form
+        given = scores.astype(np.float32, copy=False), np.ascontiguousarray(evidence, dtype=np.float32)
+        over_blocks(lambda a, b: _add(a, b, *given, *numbers, FRONT, _CUT, out), len(scores))
+        return out
+
+    def facts(self) -> dict[str, Any]:
+        return {"mean": self.mean.tolist(), "spread": self.spread.tolist(), "form": self.form.tolist()}
+
+    @classmethod
+    def from_facts(cls, facts: Any, n_kinds: int) -> Products:
+        """The counterpart of `facts`; n_kinds: of evidence."""
+        shapes = {"mean": (n_kinds,), "spread": (n_kinds,), "form": (n_kinds + 1, n_kinds + 1)}
+        if not isinstance(facts, Mapping) or n_kinds > _MOST:
+            raise ModelFileError("the products of evidence in the model are damaged")
+        try:
+            found = {name: np.asarray(facts[name], dtype=np.float32) for name in shapes}
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the products of evidence in the model are damaged: {error}") from None
+        for name, shape in shapes.items():
+            if found[name].shape != shape or not np.isfinite(found[name]).all():
+                raise ModelFileError(f"the products of evidence in the model are damaged: {name}")
+        if not (found["spread"] > 0).all():
+            raise ModelFileError("the products of evidence in the model are damaged: a spread of nothing")
+        return cls(**found)
+
+
+@njit(cache=True, nogil=True)
+def _add(
+    start: int,
+    stop: int,
+    scores: Array,
+    evidence: Array,
+    mean: Array,
+    spread: Array,
+    form: Array,
+    front: int,
+    cut: float,
+    out: Array,
+) -> None:
+    """Rows start..stop of `Products.added`; out is zero before."""
+    n_kinds = evidence.shape[2]
+    z = np.ones(n_kinds + 1, dtype=np.float32)
+    best = np.empty(front, dtype=np.int64)
+    for i in range(start, stop):
+        n = 0
+        for c in range(scores.shape[1]):  # the best, by insertion; of equal ones the first
+            if scores[i, c] == -np.inf:
+                continue
+            place = n if n < front else front - 1
+            if n == front and scores[i, c] <= scores[i, best[place]]:
+                continue
+            while place > 0 and scores[i, c] > scores[i, best[place - 1]]:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = c
+            n = min(n + 1, front)
+        for t in range(n):
+            c = best[t]
+            for f in range(n_kinds):
+                z[f] = min(max((evidence[i, c, f] - mean[f]) / spread[f], -cut), cut)
+            total = np.float32(0.0)
+            for f in range(n_kinds + 1):
+                part = np.float32(0.0)
+                for g in range(f, n_kinds + 1):
+                    part += form[f, g] * z[g]
+                total += part * z[f]
+            out[i, c] = total
