@@ -58,6 +58,7 @@ def test_classifiers_alone_know_what_words_mean_where_a_document_stands() -> Non
     drifting, plain = _fitted(train, **alone), _fitted(train, drift=False, **alone)
     assert drifting.drift_ is not None
     assert plain.drift_ is None
+    assert np.abs(drifting.ranker_.weights_.data).min() > 0.09 > np.abs(plain.ranker_.weights_.data).min()
     assert _hits(drifting, test) > _hits(plain, test) + 0.1
 
 

@@ -51,7 +51,7 @@ from zipfel.methods.evidence import canonical
 from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
-from zipfel.ranker import SparseRanker, damped, memory, words
+from zipfel.ranker import RankerConfig, SparseRanker, damped, memory, words
 from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.centring import centre_of, centred
 from zipfel.ranker.context import Context, Judge
@@ -140,9 +140,15 @@ class Auto(Method):
         self.Y_ = points.Y
         tried = COSTS if self.damping_ < 1 else COSTS[::-1]
         costs = tried if self.cost_ is None else (self.cost_,)
-        self.spaces_, ranker, self.further_ = train_parts(self.config, fitting, self.words_, seen, costs)
+        config = self.config.replace(ranker=self._classifiers())
+        self.spaces_, ranker, self.further_ = train_parts(config, fitting, self.words_, seen, costs)
         if ranker is not None:
             self.ranker_, self.cost_ = ranker, ranker.config.cost
+
+    def _classifiers(self) -> RankerConfig:
+        """Those that change along the file have twice the weights, most of them small."""
+        c = self.config
+        return c.ranker if self.drift_ is None else c.ranker.replace(threshold=c.drifting.threshold)
 
     def _count(self, Y: sp.csr_matrix) -> None:
         self.__dict__.pop("_context", None)  # of other points
@@ -248,7 +254,7 @@ class Auto(Method):
         self._count(self.Y_)
         new, strangers = new_labels(self.Y_, n_before), n_strangers(c.strangers, self.Y_)
         if c.classifiers:
-            ranker = c.ranker.replace(damping=1.0, cost=self.cost_)
+            ranker = self._classifiers().replace(damping=1.0, cost=self.cost_)
             self.ranker_ = extended(
                 self.ranker_, self.words_, self.Y_, new, ranker,
                 near=c.neighbors, strangers=strangers, drift=self.drift_,

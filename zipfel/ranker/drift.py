@@ -46,6 +46,7 @@ class DriftConfig(Config):
     cuts: int = param(31, "places in the file at which documents are told apart", low=3, high=MOST_CUTS)
     knots: int = param(6, "places that words have weights of their own for", low=2, high=MOST_KNOTS)
     words: int = param(50, "weightiest words of a document that have them", low=1)
+    threshold: float = param(0.1, "weights of classifiers that change up to this are dropped", low=0)
 
 
 @dataclass(frozen=True)
