@@ -66,7 +66,8 @@ class Products:
             rows = z[:, pairs[0]] * z[:, pairs[1]]  # (p, products)
             chances = 1 / (1 + np.exp(-scores[a : a + _BLOCK][there]))
             slope += rows.T @ (hits[a : a + _BLOCK][there] - chances).astype(np.float32)
-            curvature += (rows * (chances * (1 - chances)).astype(np.float32)[:, None]).T @ rows
+            rows *= np.sqrt(chances * (1 - chances)).astype(np.float32)[:, None]
+            curvature += rows.T @ rows  # of one array with itself: numpy computes but half of it
         ridge = np.full(len(slope), _RIDGE * len(slope))
         ridge[-1] = 1e-3  # the last is the constant
         form = np.zeros((evidence.shape[2] + 1,) * 2, dtype=np.float32)
