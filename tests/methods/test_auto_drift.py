@@ -127,3 +127,33 @@ def test_a_validation_set_has_no_say_in_the_order() -> None:
     method.fit(train, valid, Run(seed=1, threads=1))
     assert method.drift_ is not None
     assert np.abs(method.drift_.places[N:] - np.linspace(0, 1, 200)).mean() < 0.1
+
+
+def test_without_classifiers_or_time_there_is_no_drift(monkeypatch: pytest.MonkeyPatch) -> None:
+    train = _changing(0)
+    method = _fitted(train, classifiers=False)
+    assert method.drift_ is None
+    assert method.predict(train.X[:3], 2).labels.shape == (3, 2)
+    monkeypatch.setattr("zipfel.methods.auto._REST", 1e9)
+    hurried = make_method("auto", WHOLE)
+    assert isinstance(hurried, Auto)
+    hurried.fit(train, None, Run(seed=1, threads=1, time_budget=60))
+    assert hurried.drift_ is None
+    assert hurried.further_.neighbourhood is None
+
+
+def test_candidates_behind_the_best_stay_behind_when_many_are_asked_for() -> None:
+    """And words that no point of train has, in a validation set, make a model all the same."""
+    train = _changing(0)
+    method = _fitted(train)
+    ranking = method.predict(train.X[:20], N_TOPICS)
+    assert (np.diff(ranking.scores, axis=1) <= 0).all()
+    strange = sp.csr_matrix(np.roll(np.eye(400, train.n_features + 400, dtype=np.float32), train.n_features, axis=1))
+    known = train.X.copy()
+    known.resize(N, train.n_features + 400)
+    answers = []
+    for products in (True, False):
+        model = make_method("auto", {**WHOLE, "drift": False, "products": products})
+        model.fit(Points(known, train.Y), Points(strange, train.Y[:400]), Run(seed=1, threads=1))
+        answers.append(model.predict(known[:50], 3).labels)
+    np.testing.assert_array_equal(*answers)

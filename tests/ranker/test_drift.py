@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.ranker.drift import Drift, DriftConfig
 from zipfel.ranker.sparse import SparseRanker
+from zipfel.run import Run
 
 
 def _in_order(n: int = 900, seed: int = 0) -> sp.csr_matrix:
@@ -21,7 +22,7 @@ def _in_order(n: int = 900, seed: int = 0) -> sp.csr_matrix:
 
 def _learnt(**params: int) -> tuple[Drift, sp.csr_matrix]:
     X = _in_order()
-    drift = Drift.learn(DriftConfig(**params), X, X.shape[0], seed=0)
+    drift = Drift.learn(DriftConfig(**params), X, X.shape[0], Run(seed=0))
     assert drift is not None
     return drift, X
 
@@ -38,10 +39,10 @@ def test_words_tell_where_documents_stand() -> None:
 def test_training_points_are_placed_by_classifiers_that_have_not_seen_them() -> None:
     """A document whose words none of the other parts of the file has is placed nowhere; seen, it has its place."""
     X = _in_order().tolil()
-    X[40], X[40, 99] = 0, 1.0
+    X[40] = 0
     X[:, 98] = 0
-    X[40, 98], X[40, 99] = 1.0, 0
-    drift = Drift.learn(DriftConfig(), sp.csr_matrix(X), 900, seed=0)
+    X[40, 98] = 1.0
+    drift = Drift.learn(DriftConfig(), sp.csr_matrix(X), 900, Run(seed=0))
     assert drift is not None
     assert abs(drift.places[40] - 0.5) < 0.2  # and not near 40 / 900
     assert drift.place(sp.csr_matrix(X[40]))[0] < drift.places[40]
@@ -50,7 +51,7 @@ def test_training_points_are_placed_by_classifiers_that_have_not_seen_them() -> 
 def test_points_behind_the_ordered_ones_are_placed_by_their_words() -> None:
     """A validation set has an order of its own."""
     X, more = _in_order(), _in_order(60, seed=1)
-    drift = Drift.learn(DriftConfig(), sp.vstack([X, more], format="csr"), 900, seed=0)
+    drift = Drift.learn(DriftConfig(), sp.vstack([X, more], format="csr"), 900, Run(seed=0))
     assert drift is not None
     np.testing.assert_array_equal(drift.places[900:], drift.place(more))
     assert np.abs(drift.places[900:] - np.linspace(0, 1, 60)).mean() < 0.06
@@ -59,7 +60,7 @@ def test_points_behind_the_ordered_ones_are_placed_by_their_words() -> None:
 @pytest.mark.parametrize("n", [0, 50, 900])
 def test_files_in_no_order_have_no_drift(n: int) -> None:
     X = _in_order()[np.random.default_rng(0).permutation(900)[:n]]
-    assert Drift.learn(DriftConfig(), X, n, seed=0) is None
+    assert Drift.learn(DriftConfig(), X, n, Run(seed=0)) is None
 
 
 @pytest.mark.parametrize(("words", "knots"), [(1, 2), (3, 6), (50, 4)])
@@ -98,6 +99,8 @@ def test_more_points_get_places_and_all_is_restored() -> None:
 
 def test_damage_is_refused() -> None:
     state = _learnt()[0].state()
+    with pytest.raises(ModelFileError, match="damaged"):
+        Drift.restored({**state, "shape": np.array([6, 2**34])}, 900, 100)
     wrong = {
         "shape": np.array([1, 50]),
         "places": np.full(900, 2, dtype=np.float32),
@@ -117,3 +120,18 @@ def test_a_ranker_of_known_weights_may_have_biases() -> None:
     ranker = SparseRanker.of(weights, bias=np.array([0.5, -1.0], dtype=np.float32))
     found = ranker.score(sp.csr_matrix(np.array([[1.0, 1.0]], dtype=np.float32) / np.sqrt(2)), np.array([[0, 1]]))
     np.testing.assert_allclose(found, [[0.5**0.5 + 0.5, 2**0.5 - 1]], rtol=1e-5)
+
+
+def test_too_many_features_or_no_time_left_have_no_drift() -> None:
+    X = _in_order()
+    wide = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(900, 3_000_000))
+    assert Drift.learn(DriftConfig(), wide, 900, Run(seed=0)) is None
+    assert Drift.learn(DriftConfig(), X, 900, Run(seed=0, time_budget=1e-9)) is None
+
+
+def test_weights_that_are_infinite_both_ways_place_documents_somewhere() -> None:
+    state, every_word = _learnt()[0].state(), sp.csr_matrix(np.full((1, 100), 0.1, dtype=np.float32))
+    with np.errstate(all="ignore"):
+        wrong = Drift.restored({**state, "scale": np.full_like(state["scale"], 3e38)}, 900, 100)
+        places = wrong.place(every_word)
+    assert 0 <= places[0] <= 1

@@ -57,7 +57,7 @@ def test_one_step_from_the_blend_on() -> None:
     np.testing.assert_allclose([found.form[pair] for pair in names], wanted, atol=1e-4)
 
 
-def test_only_the_best_candidates_have_something_added() -> None:
+def test_only_the_best_candidates_are_judged_and_the_others_stay_behind() -> None:
     _, evidence, hits = _either(300, noise=0.5)
     scores = evidence[:, :, 2].copy()
     products = Products.fit(scores, evidence, hits)
@@ -71,7 +71,10 @@ def test_only_the_best_candidates_have_something_added() -> None:
         z = np.append(np.clip((evidence[i] - products.mean) / products.spread, -4, 4), np.ones((30, 1)), axis=1)
         wanted = np.einsum("cf,fg,cg->c", z, products.form, z)
         np.testing.assert_allclose(added[i, best], wanted[best], atol=1e-4)
-        assert (np.delete(added[i], best) == 0).all()
+        others = np.setdiff1d(np.arange(30), best) if len(best) == FRONT else np.array([], dtype=int)
+        assert (added[i, others] == min(0, added[i, best].min(initial=0))).all()
+        if len(others):
+            assert (scores[i] + added[i])[others].max() <= (scores[i] + added[i])[best].min() + 1e-5
         np.testing.assert_array_equal(products.added(scores[[i]], evidence[[i]])[0], added[i])
 
 
@@ -83,6 +86,7 @@ def test_few_documents_have_none_and_evidence_that_never_varies_does_no_harm() -
     products = Products.fit(evidence[:, :, 2], evidence, hits)
     assert products is not None
     assert np.isfinite(products.added(evidence[:, :, 2], evidence)).all()
+    assert Products.fit(np.full((200, 30), -np.inf, dtype=np.float32), evidence, hits) is None  # no candidates at all
 
 
 def test_they_are_kept_with_the_judge_and_models_without_them_are_read() -> None:

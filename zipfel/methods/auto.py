@@ -104,12 +104,13 @@ class Auto(Method):
             near = self.words_.search_own(points.X, self.config.neighbors)
         seen = np.ones(points.n_points, dtype=bool)
         seen[held] = len(held) == points.n_points
-        start = time.monotonic()
-        has_time = run.time_left() > _REST * (start - begun)
+        has_time = run.time_left() > _REST * (time.monotonic() - begun)
         fitting = Fitting(points, near, run if run.time_budget is None else run.part(0.45), has_time=has_time)
-        with run.timed("drift"):
-            can_drift = self.config.drift and self.config.classifiers and has_time
-            self.drift_: Drift | None = fitting.learn_drift(self.config.drifting, train.n_points) if can_drift else None
+        self.drift_: Drift | None = None
+        if self.config.drift and self.config.classifiers and has_time and fitting.has_long_documents():
+            with run.timed("drift"):
+                self.drift_ = fitting.learn_drift(self.config.drifting, train.n_points)
+        start = time.monotonic()
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             asked = self._evidence_of(points, held, fitting.near_among(seen, held))
@@ -139,9 +140,8 @@ class Auto(Method):
         self._count(points.Y[seen])
         self.Y_ = points.Y
         tried = COSTS if self.damping_ < 1 else COSTS[::-1]
-        costs = tried if self.cost_ is None else (self.cost_,)
         config = self.config.replace(ranker=self._classifiers())
-        self.spaces_, ranker, self.further_ = train_parts(config, fitting, self.words_, seen, costs)
+        self.spaces_, ranker, self.further_ = train_parts(config, fitting, self.words_, seen, self.cost_, tried)
         if ranker is not None:
             self.ranker_, self.cost_ = ranker, ranker.config.cost
 

@@ -176,7 +176,7 @@ class Fitting:
 
     def learn_drift(self, config: DriftConfig, n_ordered: int) -> Drift | None:
         """By the order of the first n_ordered points; classifiers then see rows as it bends them."""
-        drift = Drift.learn(config, self.points.X, n_ordered, self.run.seed) if self.has_long_documents() else None
+        drift = Drift.learn(config, self.points.X, n_ordered, self.run)
         if drift is not None:
             self.rows = drift.rows(self.points.X, drift.places)
         return drift
@@ -221,7 +221,7 @@ class Fitting:
         self._solved = problems, rows
         return problems
 
-    def choose_cost(self, ranker: RankerConfig, costs: tuple[float, ...], problems: Problems, seen: Array) -> float:
+    def choose_cost(self, ranker: RankerConfig, costs: tuple[float, float], problems: Problems, seen: Array) -> float:
         """On the points that are not seen."""
         held = np.flatnonzero(~seen)
         ids, cosines = self.near_among(seen, held)

@@ -29,9 +29,11 @@ class Parts(NamedTuple):
     further: Further
 
 
-def train_parts(c: AutoConfig, fitting: Fitting, memory: WordMemory, seen: Array, costs: tuple[float, ...]) -> Parts:
-    """On the points that are `seen`, a mask (n,); what was learnt on fewer points goes on from there. costs: of the
-    classifiers; where there are two, the first, unless the second wins on the points that are not seen."""
+def train_parts(
+    c: AutoConfig, fitting: Fitting, memory: WordMemory, seen: Array, cost: float | None, tried: tuple[float, float]
+) -> Parts:
+    """On the points that are `seen`, a mask (n,); what was learnt on fewer points goes on from there. cost: of the
+    classifiers; none: the first that is tried, unless the second wins on the points that are not seen."""
     points, run = fitting.points, fitting.run
     voters = seen & (np.diff(points.Y.indptr) > 0)
     few, codes = fitting.has_few_labels(c.regression), c.codes and fitting.has_time
@@ -60,8 +62,8 @@ def train_parts(c: AutoConfig, fitting: Fitting, memory: WordMemory, seen: Array
         with run.timed("classifiers"):
             strangers = n_strangers(c.strangers, points.Y, fitting.most_strangers())
             problems = fitting.problems(seen, n_shortlisted(c.shortlist, points.Y), strangers)
-            cost = costs[0] if len(costs) == 1 else fitting.choose_cost(c.ranker, costs, problems, seen)
-            grown["ranker"] = SparseRanker(c.ranker.replace(damping=1.0, cost=cost))
+            found = cost or fitting.choose_cost(c.ranker, tried, problems, seen)
+            grown["ranker"] = SparseRanker(c.ranker.replace(damping=1.0, cost=found))
             fitting.train_classifiers(grown["ranker"], problems, seen)
         if c.conjunctions and fitting.has_time and fitting.has_long_documents():
             with run.timed("conjunctions"):

@@ -28,6 +28,7 @@ from zipfel.index.sparse import unit_csr
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.ranker.problems import Problems
 from zipfel.ranker.sparse import RankerConfig, SparseRanker
+from zipfel.run import Run
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
@@ -38,15 +39,16 @@ _STEEP = 5.0
 _TOLD = 0.5
 """Share of the variance of places that words must tell."""
 _CLASSIFIERS = RankerConfig(cost=1.0, damping=1.0, threshold=0.02)
-MOST_CUTS, MOST_KNOTS = 255, 64
+MOST_CUTS, MOST_KNOTS, MOST_WORDS, _MOST_COLUMNS = 255, 64, 1000, 20_000_000
+"""The last: of what classifiers see; where a file declares more features, there is no drift."""
 
 
 @dataclass(frozen=True)
 class DriftConfig(Config):
     cuts: int = param(31, "places in the file at which documents are told apart", low=3, high=MOST_CUTS)
     knots: int = param(6, "places that words have weights of their own for", low=2, high=MOST_KNOTS)
-    words: int = param(50, "weightiest words of a document that have them", low=1)
-    threshold: float = param(0.1, "weights of classifiers that change up to this are dropped", low=0)
+    words: int = param(50, "weightiest words of a document that have them", low=1, high=MOST_WORDS)
+    threshold: float = param(0.1, "weights up to this are dropped where there is drift; ranker.threshold else", low=0)
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,19 @@ class Drift:
     places: Places
 
     @classmethod
-    def learn(cls, config: DriftConfig, X: sp.csr_matrix, n_ordered: int, seed: int) -> Drift | None:
-        """X: (n, n_features), of which the first n_ordered are in the file's order. None where words do not tell it."""
+    def learn(cls, config: DriftConfig, X: sp.csr_matrix, n_ordered: int, run: Run) -> Drift | None:
+        """X: (n, n_features), of which the first n_ordered are in the file's order. None where words do not tell it, or
+        time is over."""
+        if X.shape[1] * (1 + config.knots) > _MOST_COLUMNS:
+            return None
         truth = np.arange(n_ordered, dtype=np.float64) / max(1, n_ordered)
         parts = np.arange(n_ordered) // _RUN % _FOLDS
         places, judges = np.empty(X.shape[0], dtype=np.float32), []
         for part in range(_FOLDS):
             there, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
-            if len(there) == 0:
+            if len(there) == 0 or run.time_left() <= 0:
                 return None
-            judges.append(_judge_of(X[others], truth[others], config.cuts, seed))
+            judges.append(_judge_of(X[others], truth[others], config.cuts, run.seed))
             places[there] = _placed(judges[-1], X[there])
             if _told(places[there], truth[there]) < _TOLD:
                 return None
@@ -112,7 +117,8 @@ class Drift:
         """The counterpart of `state`; a model file may come from anywhere."""
         shape, places = arrays.get("shape", np.zeros(())), arrays.get("places", np.zeros(()))
         n_cuts = arrays.get("bias", np.zeros(0)).size
-        fits = shape.shape == (2,) and shape.dtype == np.int64 and 2 <= shape[0] <= MOST_KNOTS and shape[1] >= 1
+        fits = shape.shape == (2,) and shape.dtype == np.int64 and 2 <= shape[0] <= MOST_KNOTS
+        fits = fits and 1 <= shape[1] <= MOST_WORDS and n_features * (1 + int(shape[0])) <= _MOST_COLUMNS
         if not fits or not 1 <= n_cuts <= MOST_CUTS:
             raise ModelFileError("the drift in the model is damaged: knots and words, or cuts")
         if places.shape != (n_points,) or places.dtype != np.float32 or not ((places >= 0) & (places <= 1)).all():
@@ -130,6 +136,7 @@ def _judge_of(X: sp.csr_matrix, truth: Array, n_cuts: int, seed: int) -> SparseR
 
 def _placed(judge: SparseRanker, X: sp.csr_matrix) -> Places:
     margins = judge.score(X, np.tile(np.arange(len(judge.bias_)), (X.shape[0], 1)))
+    margins = np.nan_to_num(margins)  # weights of a hostile file may be infinite both ways
     found: Places = (1 / (1 + np.exp(-np.clip(np.float32(_STEEP) * margins, -30, 30)))).mean(axis=1)
     return found
 
@@ -188,6 +195,8 @@ def _bend(
                 if abs(value) < least or (abs(value) == least and equal == 0):
                     continue
                 equal -= abs(value) == least
+            if used == at + b - a + n:  # of values that are no numbers none is larger than another
+                continue
             ids[used], out[used] = n_features * (1 + knot) + features[t], first * value
             ids[used + n], out[used + n] = n_features * (2 + knot) + features[t], second * value
             bent += value * value

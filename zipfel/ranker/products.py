@@ -6,7 +6,7 @@ less, than what either adds alone.
     M = (H + ridge I)^-1 g                         one step of Newton's from the blend on, with its loss's slope g and
                                                    curvature H; the ridge grows with the number of products
 
-Only of a document's best candidates by the blend: of the others nothing was learnt, and they stay where they are.
+Only of a document's best candidates by the blend: of the others nothing was learnt, and they stay behind these.
 Other than in a blend, nothing forces evidence to speak for a label here; a strong ridge holds the products back.
 """
 
@@ -47,7 +47,7 @@ class Products:
     @classmethod
     def fit(cls, scores: Array, evidence: Array, hits: Array) -> Products | None:
         """scores: (n, c) of a blend, -inf where there is no candidate; evidence: (n, c, f); hits: (n, c) which
-        candidates are true. None of too few documents."""
+        candidates are true. None of too few documents, or without candidates."""
         if len(scores) < _FEWEST:
             return None
         width = min(FRONT, scores.shape[1])
@@ -55,6 +55,8 @@ class Products:
         scores, hits = (np.take_along_axis(part, front, axis=1) for part in (scores, hits))
         best = np.take_along_axis(evidence, front[:, :, None], axis=1)
         known = np.isfinite(scores)
+        if not known.any():
+            return None
         mean, spread = best[known].mean(axis=0), best[known].std(axis=0)
         spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)
         pairs = np.triu_indices(evidence.shape[2] + 1)
@@ -64,7 +66,7 @@ class Products:
             z = np.clip((best[a : a + _BLOCK][there] - mean) / spread, -_CUT, _CUT)
             z = np.column_stack([z, np.ones(len(z), dtype=np.float32)])
             rows = z[:, pairs[0]] * z[:, pairs[1]]  # (p, products)
-            chances = 1 / (1 + np.exp(-scores[a : a + _BLOCK][there]))
+            chances = 1 / (1 + np.exp(-np.clip(scores[a : a + _BLOCK][there], -30, 30)))
             slope += rows.T @ (hits[a : a + _BLOCK][there] - chances).astype(np.float32)
             rows *= np.sqrt(chances * (1 - chances)).astype(np.float32)[:, None]
             curvature += rows.T @ rows  # of one array with itself: numpy computes but half of it
@@ -75,7 +77,8 @@ class Products:
         return cls(mean.astype(np.float32), spread, form)
 
     def added(self, scores: Array, evidence: Array) -> npt.NDArray[np.float32]:
-        """(n, c) what they add to scores (n, c), -inf where there is no candidate; nothing but to each row's best."""
+        """(n, c) what they add to scores (n, c), -inf where there is no candidate, of each row's best; to the others
+        the least of that where it is below nothing, so that they stay behind."""
         out = np.zeros(scores.shape, dtype=np.float32)
         numbers = self.mean, self.spread, self.form
         given = scores.astype(np.float32, copy=False), np.ascontiguousarray(evidence, dtype=np.float32)
@@ -133,6 +136,7 @@ def _add(
                 place -= 1
             best[place] = c
             n = min(n + 1, front)
+        least = np.float32(0.0)
         for t in range(n):
             c = best[t]
             for f in range(n_kinds):
@@ -144,3 +148,10 @@ def _add(
                     part += form[f, g] * z[g]
                 total += part * z[f]
             out[i, c] = total
+            least = min(least, total)
+        if n == front:
+            is_best = np.zeros(scores.shape[1], dtype=np.bool_)
+            is_best[best] = True
+            for c in range(scores.shape[1]):
+                if not is_best[c]:
+                    out[i, c] = least

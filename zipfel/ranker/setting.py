@@ -184,7 +184,7 @@ def choose_cost(
     problems: Problems,
     asked: Asked,
     ranker: RankerConfig,
-    costs: tuple[float, ...],
+    costs: tuple[float, float],
     *,
     seed: int,
     threads: int | None = None,

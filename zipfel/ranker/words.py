@@ -34,8 +34,13 @@ class WordMemory:
 
     def __init__(self, rows: sp.csr_matrix) -> None:
         """rows: (n, n_features), whole numbers from 0 to 255, or from -127 to 127; an empty row is never found."""
-        self.rows, self.unit_rows = rows, unit_csr(rows)
-        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(self.unit_rows)
+        self.rows = rows
+        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(unit_csr(rows))
+
+    @property
+    def unit_rows(self) -> sp.csr_matrix:
+        """The rows as they are compared, of unit length."""
+        return self._index.rows if isinstance(self._index, SparseIndex) else unit_csr(self.rows)
 
     @classmethod
     def build(cls, X: sp.csr_matrix, voters: Array) -> WordMemory:
