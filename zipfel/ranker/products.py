@@ -64,12 +64,12 @@ class Products:
         for a in range(0, len(scores), _BLOCK):
             there = known[a : a + _BLOCK]
             z = np.clip((best[a : a + _BLOCK][there] - mean) / spread, -_CUT, _CUT)
-            z = np.column_stack([z, np.ones(len(z), dtype=np.float32)])
-            rows = z[:, pairs[0]] * z[:, pairs[1]]  # (p, products)
+            z = np.concatenate([z.T, np.ones((1, len(z)), dtype=np.float32)])  # (f + 1, p)
+            columns = z[pairs[0]] * z[pairs[1]]  # (products, p)
             chances = 1 / (1 + np.exp(-np.clip(scores[a : a + _BLOCK][there], -30, 30)))
-            slope += rows.T @ (hits[a : a + _BLOCK][there] - chances).astype(np.float32)
-            rows *= np.sqrt(chances * (1 - chances)).astype(np.float32)[:, None]
-            curvature += rows.T @ rows  # of one array with itself: numpy computes but half of it
+            slope += columns @ (hits[a : a + _BLOCK][there] - chances).astype(np.float32)
+            columns *= np.sqrt(chances * (1 - chances)).astype(np.float32)
+            curvature += columns @ columns.T  # of one array with itself: numpy computes but half of it
         ridge = np.full(len(slope), _RIDGE * len(slope))
         ridge[-1] = 1e-3  # the last is the constant
         form = np.zeros((evidence.shape[2] + 1,) * 2, dtype=np.float32)
