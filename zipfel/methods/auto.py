@@ -140,6 +140,8 @@ class Auto(Method):
         self._count(points.Y[seen])
         self.Y_ = points.Y
         tried = COSTS if self.damping_ < 1 else COSTS[::-1]
+        self.spaces_, self.further_ = [], Further()  # what fewer points left takes gigabytes where they are a million
+        self.__dict__.pop("ranker_", None)
         config = self.config.replace(ranker=self._classifiers())
         self.spaces_, ranker, self.further_ = train_parts(config, fitting, self.words_, seen, self.cost_, tried)
         if ranker is not None:
