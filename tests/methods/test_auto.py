@@ -189,20 +189,19 @@ def test_held_out_points_are_not_seen_before_the_blend_is_learnt() -> None:
 
 
 @pytest.mark.parametrize(("words", "trials", "tried"), [(4, "true", 1), (4, "false", 0), (5, "true", 0)])
-def test_only_of_short_documents_damping_and_cost_are_tried(
+def test_only_of_short_documents_a_cost_is_tried(
     words: int, trials: str, tried: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
     monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
-    monkeypatch.setattr("zipfel.methods.auto.choose_damping", lambda *_: asked.append("damping") or 0.8)
     monkeypatch.setattr("zipfel.methods.auto_parts.choose_cost", lambda *_, **__: asked.append("cost") or 1.0)
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(np.array([rng.permutation(np.arange(100) < words) for _ in range(60)]).astype(np.float32))
     Y = sp.csr_matrix(np.eye(6, dtype=np.float32)[np.arange(60) % 6])
     method = make_method("auto", {"trials": trials, "codes": "false"})
     method.fit(Points(X, Y), None, Run(seed=1))
-    assert asked == ["damping", "cost"] * tried
-    assert (method.damping_, method.cost_) == {(4, 1): (0.8, 1.0), (4, 0): (0.6, 0.3), (5, 0): (1.0, 1.0)}[words, tried]
+    assert asked == ["cost"] * tried
+    assert (method.damping_, method.cost_) == {(4, 1): (0.6, 1.0), (4, 0): (0.6, 0.3), (5, 0): (1.0, 1.0)}[words, tried]
 
 
 def test_documents_that_share_nothing_make_a_model_all_the_same() -> None:
@@ -279,6 +278,7 @@ def test_a_forest_that_does_not_pay_is_dropped_from_the_model(monkeypatch: pytes
 def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 100)
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_FEATURES", 399)
+    monkeypatch.setattr("zipfel.methods.auto_parts._CONJOINED", 12)
     monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix((rng.random((300, 12)) < 0.15).astype(np.float32))
@@ -299,6 +299,19 @@ def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest
     without = Auto(AutoConfig(conjunctions=False))
     without.fit(train, None, Run(seed=0))
     assert without.further_.conjunctions is None
+    monkeypatch.setattr("zipfel.methods.auto_parts._CONJOINED", 13)  # too few labels
+    method.fit(train, None, Run(seed=0))
+    assert method.further_.conjunctions is None
+
+
+def test_dense_features_have_no_tree() -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.random((120, 30)), dtype=np.float32)
+    Y = sp.csr_matrix((rng.random((120, 8)) < 0.3).astype(np.float32))
+    for rows, grown in ((X, False), (sp.csr_matrix(np.where(X.toarray() < 0.05, 1, 0), dtype=np.float32), True)):
+        method = Auto(AutoConfig())
+        method.fit(Points(unit_csr(rows), Y), None, Run(seed=1))
+        assert (method.further_.tree is not None) == grown
 
 
 def test_a_validation_set_without_points_is_none() -> None:

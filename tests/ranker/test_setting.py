@@ -1,4 +1,4 @@
-"""The choices of damping and cost: taken where they matter, left where they do not."""
+"""What the length of documents tells of their damping, and the choice of a cost."""
 
 from __future__ import annotations
 
@@ -7,36 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.ranker import Problems, RankerConfig, setting
-from zipfel.ranker.setting import COSTS, DAMPINGS, Asked, choose_cost, choose_damping
-
-
-def _loud(n: int = 600, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Each row has its topic's word, quietly, and a loud word that means nothing."""
-    rng = np.random.default_rng(seed)
-    topics = rng.integers(0, 8, n)
-    X = np.zeros((n, 108), dtype=np.float32)
-    X[np.arange(n), topics] = 0.05
-    X[np.arange(n), 8 + rng.integers(0, 100, n)] = 1.0
-    Y = np.zeros((n, 8), dtype=np.float32)
-    Y[np.arange(n), topics] = 1
-    return sp.csr_matrix(X), sp.csr_matrix(Y)
-
-
-def test_loud_words_are_damped_where_that_ranks_better() -> None:
-    X, Y = _loud()
-    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), (2.0, 0.1)) == 0.1
-    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), (0.1, 2.0)) == 0.1
-
-
-def test_the_first_damping_stays_where_nothing_differs() -> None:
-    X, Y = _loud()
-    X = sp.csr_matrix((X > 0).astype(np.float32))  # powers of one change nothing
-    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), DAMPINGS) == DAMPINGS[0]
-
-
-def test_too_few_points_to_choose_damping_on() -> None:
-    X, Y = _loud(3)
-    assert choose_damping(X, Y, np.random.default_rng(0), RankerConfig(), DAMPINGS) == DAMPINGS[0]
+from zipfel.ranker.setting import COSTS, Asked, choose_cost
 
 
 def _told_by_words(wrong: float, n: int = 1500, n_labels: int = 100) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -83,34 +54,6 @@ def test_too_few_points_to_choose_a_cost_on() -> None:
     assert not problems.dual.any()
 
 
-def test_rows_of_one_value_need_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise AssertionError("a power would change nothing")
-
-    monkeypatch.setattr(setting, "_precision", fail)
-    rows = np.random.default_rng(0).random((60, 12)) < 0.4
-    X = sp.csr_matrix(rows / np.sqrt(np.maximum(1, rows.sum(axis=1, keepdims=True))), dtype=np.float32)
-    Y = sp.csr_matrix(np.ones((60, 2), dtype=np.float32))
-    assert choose_damping(X, Y, np.random.default_rng(1), RankerConfig(), DAMPINGS) == DAMPINGS[0]
-    X.data[0] *= 2
-    with pytest.raises(AssertionError, match="power"):
-        choose_damping(X, Y, np.random.default_rng(1), RankerConfig(), DAMPINGS)
-
-
-@pytest.mark.parametrize(
-    ("gains", "chosen"),
-    [((0, 0.2, 0.0), 0.6), ((0, 0.0, 0.2), 1.0), ((0, 0.2, 0.2), 0.8), ((0, 0.3, 0.2), 0.8), ((0, -0.1, -0.2), 0.6)],
-)
-def test_damping_leaves_the_first_for_the_last_only_on_proof(
-    gains: tuple[float, ...], chosen: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noise = np.random.default_rng(0).random(100)
-    found = {damping: noise + gain for damping, gain in zip(DAMPINGS, gains, strict=True)}
-    monkeypatch.setattr(setting, "_precision", lambda *given: found[given[-1]])
-    X = sp.csr_matrix(np.random.default_rng(1).random((60, 5)), dtype=np.float32)
-    assert choose_damping(X, X, np.random.default_rng(2), RankerConfig(), DAMPINGS) == chosen
-
-
 def test_long_documents_and_dense_numbers_are_not_damped() -> None:
     rng = np.random.default_rng(0)
     short, long = (sp.random(1000, 4000, words / 4000, "csr", np.float32, random_state=rng) for words in (40, 100))
@@ -119,3 +62,14 @@ def test_long_documents_and_dense_numbers_are_not_damped() -> None:
     assert [setting.are_long(X) for X in (short, long, dense)] == [False, True, False]
     assert [setting.likely_damping(X) for X in (short, long, dense)] == [0.6, 1.0, 1.0]
     assert [setting.likely_cost(X) for X in (short, long, dense)] == [0.3, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("words", "power"), [(1, 0.6), (45, 0.6), (65, 0.8), (85, 1.0), (99, 1.0)])
+def test_the_more_words_the_less_the_rare_ones_are_damped(words: int, power: float) -> None:
+    rows = np.zeros((20, 2000), dtype=np.float32)
+    rows[:, :words] = 1
+    assert setting.likely_damping(sp.csr_matrix(rows)) == power
+
+
+def test_no_documents_are_short_ones() -> None:
+    assert setting.likely_damping(sp.csr_matrix((0, 5), dtype=np.float32)) in (0.6, 1.0)

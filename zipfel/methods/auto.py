@@ -59,7 +59,7 @@ from zipfel.ranker.drift import Drift
 from zipfel.ranker.encoder import Encoder, PairEncoder
 from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
 from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.setting import COSTS, DAMPINGS, are_short, choose_damping, likely_cost, likely_damping
+from zipfel.ranker.setting import COSTS, are_short, likely_cost, likely_damping
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once, blas_threads
@@ -96,7 +96,7 @@ class Auto(Method):
             self.centre_ = centre_of(everything.X) if self.config.centring else None
             everything = Points(centred(everything.X, self.centre_), everything.Y)
             tries = self.config.trials and are_short(everything.X)
-            self.damping_ = self.config.damping or self._choose_damping(everything, held, run, tries)
+            self.damping_ = self.config.damping or likely_damping(everything.X)
         self.cost_ = self.config.ranker.cost or (None if tries else likely_cost(everything.X))
         points = Points(damped(everything.X, self.damping_), everything.Y)
         with run.timed("neighbours"):
@@ -126,13 +126,6 @@ class Auto(Method):
                 self.further_ = self.further_.open_to_all(self.words_)
         if not set(self.further_.names) <= set(self.blend_.first.names):
             self.further_ = self.further_.without_forest()
-
-    def _choose_damping(self, points: Points, held: Array, run: Run, tries: bool) -> float:
-        """As such documents want it; tried, without the held-out points, where that is open."""
-        if not tries:
-            return likely_damping(points.X)
-        rest = points.take(np.setdiff1d(np.arange(points.n_points), held)) if len(held) < points.n_points else points
-        return choose_damping(rest.X, rest.Y, run.rng(24), self.config.ranker, DAMPINGS)
 
     def _fit_parts(self, fitting: Fitting, seen: Array) -> None:
         """On the points that are `seen`; what was learnt on fewer points goes on from there."""

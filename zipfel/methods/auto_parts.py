@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
+from zipfel.index.dense import is_dense
 from zipfel.methods.auto_judge import DEAR
 from zipfel.methods.base import Points
 from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
@@ -45,8 +46,8 @@ _MANY = 2000
 """Features above which a label tree is grown, however many labels there are, and there is no network."""
 _PAIRED = 100_000
 """Features and labels together, up to which they are paired."""
-_FEW_FEATURES = 2500
-"""Features above which there may be conjunctions."""
+_FEW_FEATURES, _CONJOINED = 2500, 1000
+"""Features above which there may be drift and conjunctions, and labels from which on there are the latter."""
 _NETWORKED, _PREDICTED, _DECLARED = 8000, 30_000_000, 10_000
 """Points from which on there is a network; labels of all points together, as if each had all, up to which there is; and
 features and labels together that the file may declare."""
@@ -97,8 +98,12 @@ class Fitting:
         return _n_occurring(self.points.Y) <= regression.most_labels
 
     def has_many_features(self) -> bool:
-        """More than labels, or than 2,000. With fewer, a label tree says little that the labels' classifiers do not."""
+        """More than labels, or than 2,000."""
         return _n_occurring(self.points.X) > min(_n_occurring(self.points.Y), _MANY)
+
+    def has_room_for_tree(self) -> bool:
+        """With few features, or dense ones, a label tree says little that the labels' classifiers do not."""
+        return self.has_many_features() and not is_dense(self.points.X)
 
     def has_room_for_pairs(self) -> bool:
         """Vectors of all features and labels that the file declares are not too many; with many features a label tree
@@ -181,8 +186,12 @@ class Fitting:
             self.rows = drift.rows(self.points.X, drift.places)
         return drift
 
+    def has_room_for_conjunctions(self) -> bool:
+        """Of long documents; with few labels single words and drift tell all that there is."""
+        return self.has_long_documents() and _n_occurring(self.points.Y) >= _CONJOINED
+
     def has_long_documents(self) -> bool:
-        """And neither too few of them, and of their words, to learn pairs of words from nor too many."""
+        """And neither too few of them, and of their words, to learn more from than of single words, nor too many."""
         points = self.points
         return _FEW_LONG <= points.n_points <= _MOST and are_long(points.X) and _n_occurring(points.X) > _FEW_FEATURES
 

@@ -46,7 +46,7 @@ def train_parts(
     def encoder() -> None:
         with run.timed("encoder"):
             encoded(fitting.train_regression(c.regression, seen) if few else fitting.train_matcher(c.matcher, seen))
-        if c.tree and few and fitting.has_many_features():
+        if c.tree and few and fitting.has_room_for_tree():
             with run.timed("tree"):
                 grown["tree"] = fitting.train_tree(c.branching, c.ranker, spaces[0].memory.points, seen)
 
@@ -65,7 +65,7 @@ def train_parts(
             found = cost or fitting.choose_cost(c.ranker, tried, problems, seen)
             grown["ranker"] = SparseRanker(c.ranker.replace(damping=1.0, cost=found))
             fitting.train_classifiers(grown["ranker"], problems, seen)
-        if c.conjunctions and fitting.has_time and fitting.has_long_documents():
+        if c.conjunctions and fitting.has_time and fitting.has_room_for_conjunctions():
             with run.timed("conjunctions"):
                 grown["conjunctions"] = fitting.train_conjunctions(c.conjoining, grown["ranker"].config, seen)
 

@@ -32,7 +32,7 @@ from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted, over_blocks
 
 Array = npt.NDArray[Any]
-_EPOCHS, _POINTS = (2, 8), 300_000
+_EPOCHS, _POINTS = (2, 8), 150_000
 """Passes over train, fewest and usual; visits of points that make them fewer."""
 _WARM = 50
 """Steps in which Adam's rate rises at first."""

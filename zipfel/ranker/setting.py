@@ -1,5 +1,5 @@
-"""How features are damped, and how much classifiers may fit: long documents and dense numbers want neither held back,
-of short documents both are tried on a part of train."""
+"""How features are damped, and how much classifiers may fit: long documents and dense numbers want neither held back;
+of short ones the length tells the first, and the second is tried on a part of train."""
 
 from __future__ import annotations
 
@@ -11,32 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.data.splitting import held_out_runs
 from zipfel.index.dense import is_dense
-from zipfel.ranker._votes import cast_votes
 from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.landmarks import FAINT
-from zipfel.ranker.problems import Problems, with_strangers
-from zipfel.ranker.sparse import RankerConfig, SparseRanker, damped
-from zipfel.ranker.words import WordMemory, weights_by_cosine
-from zipfel.ranking import Ranking
+from zipfel.ranker.problems import Problems
+from zipfel.ranker.sparse import RankerConfig, SparseRanker
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
-_SAMPLE, _ASKED = (1000, 4000), 3000
-"""Damping is chosen on samples of one in twelve points, within these limits: one that classifiers learn from, and one
-that they are asked about, which has no more than this, or a fifth of the points."""
-_COST = 0.5
-"""Of these trials: a small sample wants a higher cost than the whole."""
-_NEIGHBORS, _SHORTLIST, _STRANGERS = 30, 50, 10
 _SHARE, _ADDITIONS = 0.2, 4e7
 """Of labels that costs are tried on, unless a pass over their problems would take more additions than this."""
 _RUNS, _SURE = 50, 1.0
 """Documents are compared in this many runs, as neighbours in a file are alike; standard errors (the larger of that over
 runs and that over labels) by which the second cost must win."""
 
-DAMPINGS = (0.6, 0.8, 1.0)
-"""Short texts want their rare words damped, long ones do not."""
+_DAMPED, _SHORT, _MIDDLING = 0.6, 45, 85
+"""Texts of so many words want their rare words damped; from so many on they do not."""
 COSTS = (0.3, 1.0)
 """Where labels hang on the taste of those who gave them, classifiers want little trust; where they follow from the
 text, more."""
@@ -50,103 +40,21 @@ def are_long(X: sp.csr_matrix) -> bool:
 
 
 def are_short(X: sp.csr_matrix) -> bool:
-    """Neither long documents nor dense numbers; only of short ones it is open how they are to be damped."""
+    """Neither long documents nor dense numbers."""
     return not (is_dense(X) or are_long(X))
 
 
 def likely_damping(X: sp.csr_matrix) -> float:
-    """What documents of such a length want, most often."""
-    return DAMPINGS[0] if are_short(X) else DAMPINGS[-1]
+    """The power that documents of such a length want: one rare word outweighs a few others, not fifty."""
+    if not are_short(X):
+        return 1.0
+    grown = (int(X.nnz) / max(1, int(X.shape[0])) - _SHORT) / (_MIDDLING - _SHORT)
+    return round(_DAMPED + (1 - _DAMPED) * min(1.0, max(0.0, grown)), 2)
 
 
 def likely_cost(X: sp.csr_matrix) -> float:
     """What classifiers of such documents want, most often."""
     return COSTS[not are_short(X)]
-
-
-def choose_damping(
-    X: sp.csr_matrix, Y: sp.csr_matrix, rng: np.random.Generator, ranker: RankerConfig, dampings: tuple[float, ...]
-) -> float:
-    """That with which classifiers rank best (mean of P@1, P@3 and P@5) on points that they have not seen; the first,
-    unless the last is better by a standard error; then the next that the last is not better than."""
-    if _are_alike(X):
-        return dampings[0]
-    size = min(max(_SAMPLE[0], X.shape[0] // 12), _SAMPLE[1])
-    asked = held_out_runs(X.shape[0], min(size, _ASKED, X.shape[0] // 5), rng)
-    if len(asked) == 0:
-        return dampings[0]
-    known = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), asked))[:size]
-    first, *between, last = dampings
-    trial = _Trial.of(X[known], Y[known], X[asked], Y[asked], rng, first)
-    quality = partial(_precision, trial, ranker)
-    of_first, of_last = at_once(lambda: quality(first), lambda: quality(last))
-    if not _is_better(of_last, of_first):
-        return first
-    for damping in between:
-        if not _is_better(of_last, quality(damping)):
-            return damping
-    return last
-
-
-def _is_better(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
-    """By a standard error, where both were asked the same."""
-    gain = one - other
-    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
-
-
-def _are_alike(X: sp.csr_matrix) -> bool:
-    """Whether rows of unit length have one value each, as features that are there or not make them: any power leaves
-    such rows be."""
-    filled = np.flatnonzero(np.diff(X.indptr))
-    if len(filled) == 0:
-        return True
-    least, most = (at.reduceat(X.data, X.indptr[filled]) for at in (np.minimum, np.maximum))
-    usual = 1 / np.sqrt(np.diff(X.indptr)[filled])
-    return bool((np.abs(np.stack([least, most]) - usual) <= 1e-4 * usual).all())
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """Rows X with labels Y that classifiers learn from, and those that they are asked about. short, candidates: labels
-    of each, found by neighbours, the same whatever the damping."""
-
-    X: sp.csr_matrix
-    Y: sp.csr_matrix
-    short: npt.NDArray[np.int32]
-    asked: sp.csr_matrix
-    wanted: sp.csr_matrix
-    candidates: Array
-
-    @classmethod
-    def of(
-        cls,
-        X: sp.csr_matrix,
-        Y: sp.csr_matrix,
-        asked: sp.csr_matrix,
-        wanted: sp.csr_matrix,
-        rng: np.random.Generator,
-        damping: float,
-    ) -> _Trial:
-        """damping: with which neighbours are looked for."""
-        known = damped(X, damping)
-        memory = WordMemory.build(known, np.diff(Y.indptr) > 0)
-        own = _shortlist(*memory.search_own(known, _NEIGHBORS), Y).astype(np.int32)
-        found = _shortlist(*memory.search(damped(asked, damping), _NEIGHBORS), Y)
-        return cls(X, Y, with_strangers(own, int(Y.shape[1]), _STRANGERS, rng), asked, wanted, found)
-
-
-def _precision(trial: _Trial, ranker: RankerConfig, damping: float) -> npt.NDArray[np.float64]:
-    """(n,) the mean of P@1, P@3 and P@5 of each row that is asked about."""
-    problems = Problems.build(trial.Y, trial.short)
-    classifiers = SparseRanker(ranker.replace(damping=1.0, cost=ranker.cost or _COST))
-    classifiers.fit(damped(trial.X, damping), problems)
-    margins = classifiers.score(damped(trial.asked, damping), trial.candidates)
-    hits = is_true(Ranking.from_dense(margins, 5, trial.candidates).labels, trial.wanted)
-    return np.asarray(np.mean([hits[:, :k].mean(axis=1) for k in (1, 3, 5)], axis=0), dtype=np.float64)
-
-
-def _shortlist(ids: Array, cosines: Array, Y: sp.csr_matrix) -> Array:
-    return cast_votes(ids, weights_by_cosine(cosines), Y, _SHORTLIST)[0]
 
 
 @dataclass(frozen=True)
