@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tests.contract import known
 from zipfel.methods import Points
-from zipfel.methods.auto_parts import Fitting, join_votes, n_strangers
+from zipfel.methods.auto_parts import Fitting, join_votes, n_neighbours, n_strangers
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.conjunctions import ConjunctionConfig
 from zipfel.ranker.encoder import PairEncoder
@@ -123,3 +123,8 @@ def test_pairs_of_words_want_many_words(n_words: int, has: bool, monkeypatch: py
     X = sp.csr_matrix((np.ones(len(words), np.float32), words, np.arange(101) * 101), shape=(100, 4000))
     Y = sp.csr_matrix(np.eye(100, 4, dtype=np.float32))
     assert _fitting(Points(X, Y)).has_long_documents() == has
+
+
+@pytest.mark.parametrize(("n_points", "n_labels", "wanted"), [(8000, 5, 200), (7999, 5, 100), (8000, 4, 100)])
+def test_many_points_with_several_labels_have_more_voters(n_points: int, n_labels: int, wanted: int) -> None:
+    assert n_neighbours(sp.csr_matrix(np.ones((n_points, n_labels), dtype=np.float32))) == wanted

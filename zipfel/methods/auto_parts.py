@@ -61,6 +61,8 @@ _MANY_MORE = 1.5
 """Times as many points as before, above which parts that are trained once are trained again."""
 _STRANGERS = (50, 100)
 """Random labels that a document is told from at most: in general, and of few long ones."""
+_VOTERS, _CROWD, _MANIFOLD = (100, 200), 8000, 5
+"""Neighbours that vote, usually, and of so many points or more that have so many labels on average."""
 _BLOCK = 2048
 """Rows that votes are cast for, or compared with landmarks, at a time."""
 
@@ -300,6 +302,12 @@ def _are_plain(points: Points) -> bool:
 def _n_occurring(matrix: sp.csr_matrix) -> int:
     """Columns that have an entry."""
     return int(np.count_nonzero(np.bincount(matrix.indices, minlength=1)))
+
+
+def n_neighbours(Y: sp.csr_matrix) -> int:
+    """That vote: the more labels points have, the more of them are needed to tell what is usual from chance."""
+    several = int(Y.nnz) >= _MANIFOLD * Y.shape[0] and Y.shape[0] >= _CROWD
+    return _VOTERS[several]
 
 
 def n_shortlisted(asked: int, Y: sp.csr_matrix) -> int:

@@ -39,11 +39,11 @@ FAINT = 1e-3
 """Votes, and what the regression gives a label, count as none below this: log(v + 0.001)."""
 _BLOCK = 2048
 """Points that are summed at a time."""
-_LEAST, _MOST, _SHARE = (500, 1000), 2000, 0.009
+_LEAST, _MOST, _SHARE = 500, 1000, 0.009
 _FEW_PRODUCTS, _PRODUCTS, _POINTS = 1.2e10, 1.2e11, 8
-"""Landmarks: one in 110 pairs of a point and a label, within limits. There are 1,000 at least as long as the sums over
-all points take few products, and as there are eight points for each, or else as many as do, but 500; more only as far
-as they do not take too many."""
+"""Landmarks: 1,000 as long as the sums over all points take few products, and as there are eight points for each, or
+else as many as do, but 500; and where points have many labels more, one in 110 pairs of a point and a label, as far as
+they do not take too many products."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 256, 30
@@ -57,7 +57,7 @@ class RegressionConfig(Config):
     most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(
         None,
-        "m; none: one in 110 labels of all points, 1,000 (where points are many, or few, 500) to 2,000",
+        "m; none: 1,000, fewer where points are few, or many with few labels, 500 at least",
         symbol="m",
         low=1,
         high=20_000,
@@ -150,8 +150,8 @@ class Landmarks:
 def _n_landmarks(n_points: int, n_pairs: int) -> int:
     """For so many points with so many labels in all."""
     cheap, affordable = (math.sqrt(products / max(1, n_points)) for products in (_FEW_PRODUCTS, _PRODUCTS))
-    least = min(max(_LEAST[0], min(cheap, n_points / _POINTS)), _LEAST[1])
-    return round(max(least, min(_MOST, _SHARE * n_pairs, affordable)))
+    few = min(cheap, n_points / _POINTS)
+    return round(min(_MOST, max(_LEAST, few, min(_SHARE * n_pairs, affordable))))
 
 
 def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:
