@@ -319,3 +319,15 @@ def test_a_validation_set_without_points_is_none() -> None:
     method = Auto(AutoConfig.from_dict(QUICK["auto"]))
     method.fit(train, train.take(np.arange(0)), Run(seed=1, threads=1))
     np.testing.assert_array_equal(method.predict(train.X, 3).labels, _fitted().predict(train.X, 3).labels)
+
+
+def test_no_more_neighbours_are_looked_for_than_there_are_points() -> None:
+    """However many the config, or a model file, asks for: there would be room for all of them."""
+    train, params = known().train, {"codes": False, "forest": False}
+    method, again, same = (Auto(AutoConfig(**params, neighbors=n)) for n in (10**12, 10**12, train.n_points))
+    for each in (method, same):
+        each.fit(train, None, Run(seed=1, threads=1))
+    again.restore(round_trip(method.state()), train.n_features, train.n_labels)
+    assert again.neighbors_ == 10**12
+    for each in (again, same):
+        np.testing.assert_array_equal(each.predict(train.X, 3).scores, method.predict(train.X, 3).scores)

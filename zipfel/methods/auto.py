@@ -39,7 +39,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
-from zipfel.methods.auto_config import MOST_NEIGHBORS, PRESETS, AutoConfig
+from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_further import Further, Known
 from zipfel.methods.auto_judge import HeldOut, learn_judge
@@ -101,8 +101,8 @@ class Auto(Method):
         points = Points(damped(everything.X, self.damping_), everything.Y)
         with run.timed("neighbours"):
             self.words_ = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
-            self.neighbors_ = self.config.neighbors or n_neighbours(points.Y)
-            near = self.words_.search_own(points.X, self.neighbors_)
+            self.Y_, self.neighbors_ = points.Y, self.config.neighbors or n_neighbours(points.Y)
+            near = self.words_.search_own(points.X, self._n_near)
         seen = np.ones(points.n_points, dtype=bool)
         seen[held] = len(held) == points.n_points
         has_time = run.time_left() > _REST * (time.monotonic() - begun)
@@ -170,7 +170,7 @@ class Auto(Method):
     def _evidence(self, X: sp.csr_matrix, known: Known = _NOTHING, k: int = 0) -> tuple[Array, Array]:
         """(n, c) candidates, k or more, -1 pads, and (n, c, f) evidence for each."""
         c, drift = self.config, self.drift_
-        near = known.near or self.words_.search(X, self.neighbors_)
+        near = known.near or self.words_.search(X, self._n_near)
         places = known.places
         if drift and places is None:
             places = drift.place(X)
@@ -192,11 +192,16 @@ class Auto(Method):
             opinions.append(self._log_counts[labels])
         return labels, np.concatenate([*columns, *(opinion[:, :, None] for opinion in opinions)], axis=2)
 
+    @property
+    def _n_near(self) -> int:
+        """Neighbours that are looked for: there would be room for all that are asked for."""
+        return min(self.neighbors_, int(self.Y_.shape[0]))
+
     def _voters(self, near: Found, codes: Sequence[Array]) -> Found:
         """Neighbours by words, that come with their cosines, and by codes in each space; and what their votes count."""
         found = near[0], words.weights_by_cosine(near[1])
         for space, its_codes in zip(self.spaces_, codes, strict=True):
-            found = join_votes(found, space.search(its_codes, self.neighbors_))
+            found = join_votes(found, space.search(its_codes, self._n_near))
         return found
 
     def _evidence_of(self, points: Points, held: Array, near: Found) -> HeldOut:
@@ -253,7 +258,7 @@ class Auto(Method):
             ranker = self._classifiers().replace(damping=1.0, cost=self.cost_)
             self.ranker_ = extended(
                 self.ranker_, self.words_, self.Y_, new, ranker,
-                near=self.neighbors_, strangers=strangers, drift=self.drift_,
+                near=self._n_near, strangers=strangers, drift=self.drift_,
             )  # fmt: skip
         self.spaces_ = [space.joined(points.X, self.Y_, new) for space in self.spaces_]
         self.further_ = self.further_.joined(points.X, self.words_, self.Y_)
@@ -264,7 +269,7 @@ class Auto(Method):
         found, evidence = self._evidence(x)
         blend, evidence = self.blend_.in_context(found, evidence, self._context)
         together = self.blend_.added(found, blend(evidence), evidence)
-        near = self._voters(self.words_.search(x, self.neighbors_), [space.encoder.encode(x) for space in self.spaces_])
+        near = self._voters(self.words_.search(x, self._n_near), [space.encoder.encode(x) for space in self.spaces_])
         return Scored(
             x, self.drift_.rows(x, self.drift_.place(x)) if self.drift_ else x,
             found[0], evidence[0], blend, together[0], self.tail_ * self._rarity,
@@ -295,11 +300,11 @@ class Auto(Method):
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.damping_, self.cost_ = state.fact("damping", low=0.1, high=2), state.fact("cost", low=0)
-        self.neighbors_ = int(state.fact("neighbors", low=1, high=MOST_NEIGHBORS))
         self.centre_ = state.array("centre", shape=(n_features,)) if "centre" in state.arrays else None
         if self.centre_ is not None and self.centre_.dtype != np.float32:
             raise ModelFileError(f"the array 'centre' in the model is of {self.centre_.dtype}, not of float32")
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
+        self.neighbors_ = int(state.fact("neighbors", low=1))
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)
         self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)

@@ -19,7 +19,6 @@ from zipfel.ranker.network import NetworkConfig
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.tree import TreeConfig
 
-MOST_NEIGHBORS = 1_000_000
 _LEFT_OUT = ("codes", "forest", "conjunctions", "drift", "neighbourhood", "network", "trials")
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "quick": {**dict.fromkeys(_LEFT_OUT, False), "neighbors": 50, "shortlist": 20}
@@ -33,7 +32,6 @@ class AutoConfig(declared.Config):
         "training points that vote, of each kind; none: 100, where points are many and have five labels or more 200",
         symbol="m",
         low=1,
-        high=MOST_NEIGHBORS,
     )
     strangers: int | None = param(
         None, "random labels of a document that classifiers learn from besides; none: 10 to 100, see docs", low=0
