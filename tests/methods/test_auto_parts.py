@@ -125,6 +125,8 @@ def test_pairs_of_words_want_many_words(n_words: int, has: bool, monkeypatch: py
     assert _fitting(Points(X, Y)).has_long_documents() == has
 
 
-@pytest.mark.parametrize(("n_points", "n_labels", "wanted"), [(8000, 5, 200), (7999, 5, 100), (8000, 4, 100)])
+@pytest.mark.parametrize(
+    ("n_points", "n_labels", "wanted"), [(8000, 5, 200), (7999, 5, 100), (8000, 4, 100), (100_001, 5, 100)]
+)
 def test_many_points_with_several_labels_have_more_voters(n_points: int, n_labels: int, wanted: int) -> None:
     assert n_neighbours(sp.csr_matrix(np.ones((n_points, n_labels), dtype=np.float32))) == wanted

@@ -62,7 +62,7 @@ _MANY_MORE = 1.5
 _STRANGERS = (50, 100)
 """Random labels that a document is told from at most: in general, and of few long ones."""
 _VOTERS, _CROWD, _MANIFOLD = (100, 200), 8000, 5
-"""Neighbours that vote, usually, and of so many points or more that have so many labels on average."""
+"""Neighbours that vote, usually, and of so many points, up to 100,000, that have so many labels on average."""
 _BLOCK = 2048
 """Rows that votes are cast for, or compared with landmarks, at a time."""
 
@@ -306,7 +306,7 @@ def _n_occurring(matrix: sp.csr_matrix) -> int:
 
 def n_neighbours(Y: sp.csr_matrix) -> int:
     """That vote: the more labels points have, the more of them are needed to tell what is usual from chance."""
-    several = int(Y.nnz) >= _MANIFOLD * Y.shape[0] and Y.shape[0] >= _CROWD
+    several = int(Y.nnz) >= _MANIFOLD * Y.shape[0] and _CROWD <= Y.shape[0] <= _MOST
     return _VOTERS[several]
 
 
