@@ -19,7 +19,7 @@ VARIANTS = {
     "without the label tree": "auto[tree=false]",
     "documents and label sets have no space of their own": "auto[pairs=false]",
     "without codes, and so without tree and pairs": "auto[codes=false]",
-    "preset quick: without all of these, with half as many neighbours": "auto:quick",
+    "preset quick: without all of these, with 50 neighbours": "auto:quick",
     "the classifiers' cost as most such documents want it, not tried": "auto[trials=false]",
     "codes of a matcher, whatever the number of labels": "auto[regression.most_labels=0]",
     "the same without single labels in the matcher's loss": "auto[regression.most_labels=0;matcher.labels=0]",

@@ -71,5 +71,6 @@ def test_the_more_words_the_less_the_rare_ones_are_damped(words: int, power: flo
     assert setting.likely_damping(sp.csr_matrix(rows)) == power
 
 
-def test_no_documents_are_short_ones() -> None:
-    assert setting.likely_damping(sp.csr_matrix((0, 5), dtype=np.float32)) in (0.6, 1.0)
+def test_documents_without_words_are_short_and_none_at_all_are_no_error() -> None:
+    empty, none = (sp.csr_matrix((n, 5), dtype=np.float32) for n in (3, 0))
+    assert [setting.likely_damping(X) for X in (empty, none)] == [0.6, 1.0]

@@ -132,7 +132,6 @@ class Auto(Method):
         """On the points that are `seen`; what was learnt on fewer points goes on from there."""
         points = fitting.points
         self._count(points.Y[seen])
-        self.Y_ = points.Y
         tried = COSTS if self.damping_ < 1 else COSTS[::-1]
         self.spaces_, self.further_ = [], Further()  # what fewer points left takes gigabytes where they are a million
         self.__dict__.pop("ranker_", None)
@@ -194,7 +193,7 @@ class Auto(Method):
 
     @property
     def _n_near(self) -> int:
-        """Neighbours that are looked for: there would be room for all that are asked for."""
+        """Neighbours that are looked for: no more than there are points, as room is made for all that are asked for."""
         return min(self.neighbors_, int(self.Y_.shape[0]))
 
     def _voters(self, near: Found, codes: Sequence[Array]) -> Found:
