@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -111,7 +112,19 @@ class Auto(Method):
         if self.config.drift and self.config.classifiers and has_time and fitting.has_long_documents():
             with run.timed("drift"):
                 self.drift_ = fitting.learn_drift(self.config.drifting, train.n_points)
-        start = time.monotonic()
+        learn = partial(self._learn, fitting, seen, held, run)
+        has_network = self.config.network and not seen.all() and fitting.has_room_for_network()
+        fitting.rehearses = has_network and run.time_left() > 2 * _REST * (time.monotonic() - begun)
+        if not fitting.rehearses:
+            learn()
+            return
+        train_network = partial(fitting.train_whole_network, self.config.networking, run)
+        _, network = at_once(learn, train_network, sharing=True)
+        self.further_ = replace(self.further_, network=network or self.further_.network)
+
+    def _learn(self, fitting: Fitting, seen: Array, held: Array, run: Run) -> None:
+        """Parts from the points that are `seen`, the blend from the others, `held`; then the parts from all."""
+        points, start = fitting.points, time.monotonic()
         self._fit_parts(fitting, seen)
         with run.timed("blend"):
             asked = self._evidence_of(points, held, fitting.near_among(seen, held))

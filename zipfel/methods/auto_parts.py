@@ -51,6 +51,8 @@ _FEW_FEATURES, _CONJOINED = 2500, 1000
 _NETWORKED, _PREDICTED, _DECLARED = 8000, 30_000_000, 10_000
 """Points from which on there is a network; labels of all points together, as if each had all, up to which there is; and
 features and labels together that the file may declare."""
+_REHEARSED = 0.5
+"""Of the passes over train that a network makes to let the blend learn how far it can be trusted."""
 _MOST, _LEAFY = 100_000, 4_000_000
 """Points up to which there are a forest and conjunctions; words of all points up to which there is a forest."""
 _SEVERAL = 1.5
@@ -61,6 +63,8 @@ _MANY_MORE = 1.5
 """Times as many points as before, above which parts that are trained once are trained again."""
 _STRANGERS = (50, 100)
 """Random labels that a document is told from at most: in general, and of few long ones."""
+_SHORTEST = (5, 2)
+"""Times as many labels as points have, that classifiers learn from at least: in general, and beside a network."""
 _VOTERS, _CROWD, _MANIFOLD = (100, 200), 8000, 5
 """Neighbours that vote, usually, and of so many points, up to 100,000, that have so many labels on average."""
 _BLOCK = 2048
@@ -70,8 +74,9 @@ _BLOCK = 2048
 class Fitting:
     """points: all of them; near: their neighbours by words, themselves left out; has_time: for more than neighbours and
     classifiers; has_forest: unless points are too many or too long (classifiers know long documents best), or many with
-    about one label each (their sets tell nothing more of them); rows: points as classifiers see them. Parts are trained
-    on the points that are `seen`, a mask (n,): first without the held-out ones, then on all."""
+    about one label each (their sets tell nothing more of them); rows: points as classifiers see them; rehearses: a
+    network for the blend to learn from, as another is trained on all points. Parts are trained on the points that are
+    `seen`, a mask (n,): first without the held-out ones, then on all."""
 
     def __init__(self, points: Points, near: Found, run: Run, *, has_time: bool = True) -> None:
         self.points, self.near, self.run, self.has_time = points, near, run, has_time
@@ -87,6 +92,7 @@ class Fitting:
         self._forest: Forest | None = None
         self._conjoined: tuple[Conjunctions, Array] | None = None
         self._network: tuple[Network, Array] | None = None
+        self.rehearses = False
         self.has_forest = points.n_points <= _MOST and points.X.nnz <= _LEAFY and not _are_plain(points)
 
     def near_among(self, seen: Array, rows: Array | slice = slice(None)) -> Found:
@@ -168,11 +174,19 @@ class Fitting:
         return few and points.n_points >= _NETWORKED and points.n_features + points.n_labels <= _DECLARED
 
     def train_network(self, config: NetworkConfig, seen: Array) -> Network:
-        """Once: see `train_pairing`."""
-        if self._network is None or _are_many_more(seen, self._network[1]):
+        """Once: see `train_pairing`. In half of the time where it is a rehearsal."""
+        again = self._network is not None and not self.rehearses and _are_many_more(seen, self._network[1])
+        if self._network is None or again:
             points = self._seen(seen)
-            self._network = NetworkTraining(config, points.X, points.Y, self.run).fit(self.run).network(), seen
+            training = NetworkTraining(config, points.X, points.Y, self.run)
+            self._network = training.fit(self.run, _REHEARSED if self.rehearses else 1.0).network(), seen
         return self._network[0]
+
+    def train_whole_network(self, config: NetworkConfig, run: Run) -> Network | None:
+        """From all points, whatever is held out from the others. None where the time is up before it has learnt."""
+        with run.timed("network"):
+            training = NetworkTraining(config, self.points.X, self.points.Y, run).fit(run)
+            return training.network() if training.finished else None
 
     def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
         """A forest of fewer points stays, and the others have a vote."""
@@ -310,11 +324,11 @@ def n_neighbours(Y: sp.csr_matrix) -> int:
     return _VOTERS[several]
 
 
-def n_shortlisted(asked: int, Y: sp.csr_matrix) -> int:
+def n_shortlisted(asked: int, Y: sp.csr_matrix, *, networked: bool = False) -> int:
     """Labels of a document that classifiers learn from: as many as asked for, but no more than a third of all, as the
-    others would be told from every document; and five times as many as points have."""
+    others would be told from every document; and five times as many as points have, beside a network twice as many."""
     few = min(asked, math.ceil(len(np.unique(Y.indices)) / 3))
-    return max(few, math.ceil(5 * int(Y.nnz) / max(1, int(Y.shape[0]))))
+    return max(few, math.ceil(_SHORTEST[networked] * int(Y.nnz) / max(1, int(Y.shape[0]))))
 
 
 def n_strangers(asked: int | None, Y: sp.csr_matrix, most: int = _STRANGERS[0]) -> int:

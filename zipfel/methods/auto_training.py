@@ -33,10 +33,12 @@ def train_parts(
     c: AutoConfig, fitting: Fitting, memory: WordMemory, seen: Array, cost: float | None, tried: tuple[float, float]
 ) -> Parts:
     """On the points that are `seen`, a mask (n,); what was learnt on fewer points goes on from there. cost: of the
-    classifiers; none: the first that is tried, unless the second wins on the points that are not seen."""
+    classifiers; none: the first that is tried, unless the second wins on the points that are not seen (beside a
+    network, which knows more, none is tried)."""
     points, run = fitting.points, fitting.run
     voters = seen & (np.diff(points.Y.indptr) > 0)
     few, codes = fitting.has_few_labels(c.regression), c.codes and fitting.has_time
+    networked = c.network and fitting.has_time and fitting.has_room_for_network()
     spaces: list[Space] = []
     grown: dict[str, Any] = {}
 
@@ -55,14 +57,14 @@ def train_parts(
             grown["pairs"] = fitting.train_pairing(c.pairing, seen)
 
     def network() -> None:
-        with run.timed("network"):
+        with run.timed("rehearsal" if fitting.rehearses else "network"):
             grown["network"] = fitting.train_network(c.networking, seen)
 
     def classifiers() -> None:
         with run.timed("classifiers"):
             strangers = n_strangers(c.strangers, points.Y, fitting.most_strangers())
-            problems = fitting.problems(seen, n_shortlisted(c.shortlist, points.Y), strangers)
-            found = cost or fitting.choose_cost(c.ranker, tried, problems, seen)
+            problems = fitting.problems(seen, n_shortlisted(c.shortlist, points.Y, networked=networked), strangers)
+            found = cost or (tried[0] if networked else fitting.choose_cost(c.ranker, tried, problems, seen))
             grown["ranker"] = SparseRanker(c.ranker.replace(damping=1.0, cost=found))
             fitting.train_classifiers(grown["ranker"], problems, seen)
         if c.conjunctions and fitting.has_time and fitting.has_room_for_conjunctions():
@@ -75,7 +77,7 @@ def train_parts(
 
     works = [
         *[pairing] * (c.pairs and codes and few and fitting.has_room_for_pairs()),
-        *[network] * (c.network and fitting.has_time and fitting.has_room_for_network()),
+        *[network] * networked,
         *[classifiers] * c.classifiers,
         *[encoder] * codes,
         *[forest] * (c.forest and fitting.has_time and fitting.has_forest),

@@ -10,6 +10,7 @@ Gradients are written out, as in `ranker.pairing`: what takes 1.5 s on one core 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -129,7 +130,9 @@ class _Layer:
 
 
 class NetworkTraining:
-    """Learns from rows X (n, n_features) and their labels Y (n, n_labels)."""
+    """Learns from rows X (n, n_features) and their labels Y (n, n_labels); finished: unless the time was up before."""
+
+    finished = False
 
     def __init__(self, config: NetworkConfig, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         c, rng = config, run.rng(27)
@@ -147,10 +150,11 @@ class NetworkTraining:
         self._truth = Rows.of(Y[:, self._known])
         self._labelled = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
 
-    def fit(self, run: Run) -> NetworkTraining:
-        """On one thread: steps are too small for two."""
+    def fit(self, run: Run, share: float = 1.0) -> NetworkTraining:
+        """On one thread: steps are too small for two. share: of the usual passes over train."""
         c, n = self.config, len(self._labelled)
         epochs = c.epochs or max(_EPOCHS[0], min(_EPOCHS[1], _POINTS // max(1, n)))
+        epochs = math.ceil(share * epochs)
         total, done = epochs * -(-n // c.batch), 0
         with blas_threads(1), np.errstate(over="ignore"):  # exp of much is infinite, and one by that nothing
             for _ in range(epochs):
@@ -162,6 +166,7 @@ class NetworkTraining:
                             return self
                     self._step(order[a : a + c.batch], c.lr * min((done + 1) / _WARM, 1 - done / total))
                     done += 1
+        self.finished = True
         return self
 
     def _step(self, rows: Array, lr: float) -> None:
