@@ -21,6 +21,7 @@ from zipfel.methods.auto_judge import TAILS, HeldOut, largest_bonus, learn_judge
 from zipfel.methods.auto_parts import Fitting
 from zipfel.metrics import evaluate
 from zipfel.ranker.forest import Forest
+from zipfel.ranker.network import NetworkTraining
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
 
@@ -94,6 +95,10 @@ def test_many_points_with_few_features_have_a_network(monkeypatch: pytest.Monkey
     assert _with_few_features(time_budget=1e-3)[1].further_.network is None
     points, method = _with_few_features()
     assert "network" in method.blend_.names
+    assert method.further_.network is not None
+    run, config = Run(seed=1, threads=1), method.config.networking  # the held-out points count in the end
+    whole = NetworkTraining(config, method._seen(points.X), points.Y, run).fit(run).network()
+    np.testing.assert_array_equal(method.further_.network.labels, whole.labels)
     without = make_method("auto", method.config.to_dict() | {"network": False})
     with pytest.raises(ModelFileError, match="network"):  # the blend wants what the parameters leave out
         without.restore(round_trip(method.state()), points.n_features, points.n_labels)
@@ -107,6 +112,21 @@ def test_many_points_with_few_features_have_a_network(monkeypatch: pytest.Monkey
     assert sum(found.values()) == pytest.approx(float(score), abs=1e-4)
     method.partial_fit(Points(points.X[:5], sp.csr_matrix(np.eye(5, 25, 20, dtype=np.float32))))
     assert method.predict(points.X[:5], 25).labels.max() == 24
+
+
+def test_beside_a_network_no_cost_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[float, float]] = []
+
+    def choose(_: Fitting, __: object, costs: tuple[float, float], *___: object) -> float:
+        tried.append(costs)
+        return costs[1]
+
+    monkeypatch.setattr(Fitting, "choose_cost", choose)
+    monkeypatch.setattr("zipfel.methods.auto.are_short", lambda _: True)
+    assert _with_few_features(damping=0.6)[1].cost_ == 1.0
+    monkeypatch.setattr("zipfel.methods.auto_parts._NETWORKED", 200)
+    assert _with_few_features(damping=0.6)[1].cost_ == 0.3
+    assert tried == [(0.3, 1.0)]
 
 
 def test_fitted_again_it_knows_nothing_of_before() -> None:

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 
 from tests.contract import known
 from zipfel.methods import Points
-from zipfel.methods.auto_parts import Fitting, join_votes, n_neighbours, n_strangers
+from zipfel.methods.auto_parts import Fitting, join_votes, n_neighbours, n_shortlisted, n_strangers
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.conjunctions import ConjunctionConfig
 from zipfel.ranker.encoder import PairEncoder
-from zipfel.ranker.network import NetworkConfig
+from zipfel.ranker.network import NetworkConfig, NetworkTraining
 from zipfel.ranker.pairing import PairingConfig
 from zipfel.ranker.words import WordMemory
 from zipfel.run import Run
@@ -70,6 +70,34 @@ def test_a_network_is_learnt_once_and_again_from_many_more_points() -> None:
     other = _fitting(points)
     network = other.train_network(config, np.arange(points.n_points) % 3 == 0)
     assert other.train_network(config, every) is not network
+
+
+def test_a_rehearsed_network_has_half_of_the_passes_and_is_not_learnt_again() -> None:
+    points, config = known().train, NetworkConfig(hidden=8, dim=8, epochs=3)
+    fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
+    seen, fitting.rehearses = np.arange(points.n_points) % 3 == 0, True
+    network = fitting.train_network(config, seen)
+    rows = points.take(np.flatnonzero(seen))
+    twice = NetworkTraining(config.replace(epochs=2), rows.X, rows.Y, fitting.run).fit(fitting.run)
+    np.testing.assert_array_equal(network.features, twice.network().features)
+    assert fitting.train_network(config, every) is network
+
+
+def test_a_network_of_all_points_is_there_only_if_it_had_time() -> None:
+    points, config = known().train, NetworkConfig(hidden=8, dim=8, epochs=2)
+    found = _fitting(points).train_whole_network(config, Run(seed=1))
+    wanted = NetworkTraining(config, points.X, points.Y, Run(seed=1)).fit(Run(seed=1)).network()
+    assert found is not None
+    np.testing.assert_array_equal(found.labels, wanted.labels)
+    assert _fitting(points).train_whole_network(config, Run(seed=1, time_budget=0.0)) is None
+
+
+@pytest.mark.parametrize(("each", "networked", "wanted"), [(1, False, 7), (2, False, 10), (2, True, 7), (5, True, 10)])
+def test_documents_with_many_labels_have_long_shortlists_but_beside_a_network(
+    each: int, networked: bool, wanted: int
+) -> None:
+    Y = sp.csr_matrix(np.kron(np.eye(30, dtype=np.float32), np.ones((1, each), dtype=np.float32)))
+    assert n_shortlisted(7, Y, networked=networked) == wanted
 
 
 def test_what_is_learnt_once_is_learnt_again_from_a_large_validation_set() -> None:
