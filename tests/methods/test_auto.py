@@ -246,6 +246,23 @@ def test_torch_is_not_loaded() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_what_fewer_points_left_is_let_go_of_before_all_are_learnt_from() -> None:
+    """In a process of its own: loading torch leaves frames that would keep it."""
+    code = (
+        "import gc, sys, weakref; from tests.contract import QUICK, known; from zipfel.methods import make_method\n"
+        "from zipfel.ranker.memory import Memory; from zipfel.run import Run\n"
+        "found, old = [], Memory.__init__\n"
+        "def init(self, *args, **params): old(self, *args, **params); found.append(weakref.ref(self))\n"
+        "Memory.__init__ = init; gc.collect(); gc.disable()\n"
+        "asked = {'regression.most_labels': 0, 'matcher.dim': 8, 'matcher.epochs': 1}\n"
+        "method = make_method('auto', {**QUICK['auto'], **asked}); method.fit(known().train, None, Run(threads=2))\n"
+        "assert [memory() is None for memory in found] == [True, False], found"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("rest", [5, -1e9])
 def test_a_short_time_budget_leaves_codes_out(rest: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "_REST", rest)

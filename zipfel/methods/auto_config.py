@@ -38,7 +38,7 @@ class AutoConfig(declared.Config):
     )
     centring: bool = param(True, "dense features are seen from their means")
     trials: bool = param(
-        True, "the classifiers' cost for short documents is tried on a part of the labels; else as most want it: 0.3"
+        True, "the classifiers' cost for short documents without a network is tried on a part of the labels; else 0.3"
     )
     damping: float | None = param(
         None,
@@ -47,7 +47,9 @@ class AutoConfig(declared.Config):
         high=2,
     )
     shortlist: int = param(
-        50, "labels of a document that classifiers learn from; at least five times as many as points have", low=1
+        50,
+        "labels of a document that classifiers learn from; at least five times as many as points have, see docs",
+        low=1,
     )
     candidates: int = param(100, "labels of a document that are scored", low=1)
     votes: bool = param(True, "votes count in the score, not only for the shortlist")

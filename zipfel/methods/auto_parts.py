@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,7 @@ class Fitting:
     def train_matcher(self, config: MatcherConfig, seen: Array) -> AnyEncoder:
         from zipfel.ranker.matcher import Matcher  # it needs torch, which takes a second to load
 
+        gc.collect()  # loading it leaves a cycle of frames, and with them all that is learnt here would stay
         points = self._seen(seen)
         again = isinstance(self._encoding, Matcher)
         if not isinstance(self._encoding, Matcher):

@@ -12,14 +12,20 @@ from zipfel.errors import ModelFileError
 
 PRECISIONS = ("float32", "float16", "int8")
 Table = npt.NDArray[np.float32]
+_BLOCK = 8192
+"""Rows that are rounded at a time."""
 
 
 def pack_table(name: str, table: Table, precision: str) -> dict[str, npt.NDArray[Any]]:
     """(n, d) weights as arrays for a model file; packing what `unpack_table` gave loses nothing more."""
     if precision == "int8":
-        largest = np.abs(table).max(axis=1, initial=0.0)
-        scale = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
-        codes = np.clip(np.rint(table / scale[:, None]), -127, 127).astype(np.int8)
+        codes, scale = np.empty(table.shape, dtype=np.int8), np.empty(len(table), dtype=np.float32)
+        for a in range(0, len(table), _BLOCK):  # all at once it would be there four times
+            rows = table[a : a + _BLOCK]
+            largest = np.abs(rows).max(axis=1, initial=0.0)
+            scale[a : a + _BLOCK] = np.where(largest > 0, largest / np.float32(127), np.float32(1))
+            steps = np.rint(rows / scale[a : a + _BLOCK, None])
+            codes[a : a + _BLOCK] = np.clip(steps, -127, 127, out=steps)
         return {name: codes, f"{name}.scale": scale}
     return {name: table.astype(precision)}
 

@@ -48,7 +48,8 @@ class Encoder:
 
     def encode(self, X: sp.csr_matrix) -> Codes:
         """(n, dim), of unit length."""
-        return unit_rows(encode_bag(X, self.features))
+        codes = encode_bag(X, self.features)
+        return unit_rows(codes, out=codes)
 
     def searched(self, codes: Codes) -> Codes:
         """The codes as neighbours are searched: as they are."""
@@ -56,7 +57,8 @@ class Encoder:
 
     def sets(self, Y: sp.csr_matrix) -> Codes:
         """(n, dim), of unit length."""
-        return unit_rows(encode_bag(Y, self.labels))
+        codes = encode_bag(Y, self.labels)
+        return unit_rows(codes, out=codes)
 
     @cached_property
     def units(self) -> Codes:

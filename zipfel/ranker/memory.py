@@ -50,7 +50,10 @@ class Memory:
     @cached_property
     def index(self) -> Index:
         """Built when it is first asked, from the same seed always: a loaded model builds the one that it had."""
-        mean = self.points if self.sets is None else (self.points + self.sets) * np.float32(0.5)
+        mean = self.points
+        if self.sets is not None:
+            mean = self.points + self.sets
+            mean *= np.float32(0.5)
         if self._exact:
             return ExactIndex(mean[self.voters], self.voters, metric="inner")
         if len(self.points) <= MANY:
