@@ -73,14 +73,15 @@ class SparseRanker:
             )  # fmt: skip
             found = sp.csr_matrix((weights, features, np.append(0, np.cumsum(counts))), shape=(len(counts), X.shape[1]))
             found = found.tocsc().tocsr()  # columns rise now; sorting them takes twice the time
-            return counts, found.indices, found.data, bias
+            return counts, found.indices, *_rounded(found.data, found.indptr, c.precision), bias
 
         runs = problems.runs(_RUNS_A_THREAD * threads)
         solved = at_once(*(partial(solve, run) for run in runs), threads=threads)
-        counts, features, weights, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
+        counts, features, stored, scale, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
+        del solved  # of a million labels these are gigabytes
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)
-        self._keep(indptr, features, *_rounded(weights, indptr, c.precision), X.shape[1])
+        self._keep(indptr, features, stored, scale, X.shape[1])
         return self
 
     @classmethod
