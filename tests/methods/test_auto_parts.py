@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tests.contract import known
 from zipfel.methods import Points
+from zipfel.methods.auto_judge import with_held_out
 from zipfel.methods.auto_parts import Fitting, join_votes, n_neighbours, n_shortlisted, n_strangers
 from zipfel.ranker import RankerConfig
 from zipfel.ranker.conjunctions import ConjunctionConfig
@@ -158,3 +159,12 @@ def test_pairs_of_words_want_many_words(n_words: int, has: bool, monkeypatch: py
 )
 def test_many_points_with_several_labels_have_more_voters(n_points: int, n_labels: int, wanted: int) -> None:
     assert n_neighbours(sp.csr_matrix(np.ones((n_points, n_labels), dtype=np.float32))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("n_points", "share", "held"),
+    [(19, None, 19), (100, None, 25), (2000, None, 400), (5000, None, 600), (2000, 0.1, 200)],
+)
+def test_of_few_points_a_larger_share_is_held_out(n_points: int, share: float | None, held: int) -> None:
+    rows = sp.csr_matrix(np.ones((n_points, 1), dtype=np.float32))
+    assert len(with_held_out(Points(rows, rows), None, share, Run(seed=1))[1]) == held

@@ -33,7 +33,7 @@ def _more(n: int, label: int, n_labels: int) -> Points:
 
 
 @pytest.mark.parametrize("codes", [False, True])
-@pytest.mark.parametrize("label", [2, N_LABELS - 1, NEW], ids=["known", "never seen", "new"])
+@pytest.mark.parametrize("label", [1, N_LABELS - 1, NEW], ids=["known", "never seen", "new"])
 def test_the_like_of_a_new_point_get_its_label(label: int, codes: bool) -> None:
     method, more = _fitted(codes=codes), _more(4, label, max(N_LABELS, label + 1))
     twin = more.X[:1] * np.float32(0.5)

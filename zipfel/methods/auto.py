@@ -43,8 +43,8 @@ from zipfel.errors import ModelFileError
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_further import Further, Known
-from zipfel.methods.auto_judge import HeldOut, learn_judge
-from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_neighbours, n_strangers, with_held_out
+from zipfel.methods.auto_judge import HeldOut, learn_judge, with_held_out
+from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_neighbours, n_strangers
 from zipfel.methods.auto_training import train_parts
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr

@@ -85,8 +85,11 @@ class AutoConfig(declared.Config):
     tail: float | None = param(
         None, "t, bonus of rare labels; none: the most that costs 0.1 points of precision, to 0.4", symbol="t", low=0
     )
-    valid_share: float = param(
-        0.12, "share of train to learn the blend on where no validation set is given", low=0.01, high=0.5
+    valid_share: float | None = param(
+        None,
+        "share of train to learn the blend on where no validation set is given; none: 0.12, of few points up to 0.25",
+        low=0.01,
+        high=0.5,
     )
     matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
     regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config

@@ -1,4 +1,4 @@
-"""What auto learns on held-out points in the end: whom to believe, whether a forest pays, a bonus for rare labels."""
+"""Which points auto holds out, and what it learns there: whom to believe, if a forest pays, a bonus for rare labels."""
 
 from __future__ import annotations
 
@@ -10,17 +10,37 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.data.splitting import held_out_runs
+from zipfel.methods.base import Points
 from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranker.context import FRONT, Context, Judge, precisions
 from zipfel.ranker.forest import Forest
+from zipfel.run import Run
 
 Array = npt.NDArray[Any]
+_FEW, _HELD = 20, 3000
+"""Points below which none is held out; and how many are at most."""
+_SHARE, _ENOUGH, _LARGEST = 0.12, 400, 0.25
+"""Of train that is held out; fewer points than so many are not enough for a blend, up to the largest share."""
 TAILS = (0.0, 0.1, 0.2, 0.3, 0.4)
 _PROVEN = 600
 """Bonuses for rare labels that are tried; held-out points from which on all of them are, of fewer only the lower ones:
 what a bonus costs can't be seen there."""
 DEAR, _WORTH = 20_000, 0.001
 """Points from which on a forest, which then takes megabytes, has to bring this much of the mean of P@1, P@3 and P@5."""
+
+
+def with_held_out(train: Points, valid: Points | None, share: float | None, run: Run) -> tuple[Points, Array]:
+    """All points, and which rows of them the blend is learnt on: those of `valid`, or a share of train; all, where they
+    are too few to hold any out. share: none for the usual one, more where that leaves few to learn from."""
+    n = train.n_points
+    if valid is not None and valid.n_points:
+        valid = Points(valid.X, valid.Y[:, : train.n_labels])
+        return train.joined(valid), np.arange(n, n + valid.n_points)
+    if n < _FEW:
+        return train, np.arange(n)
+    wanted = round(n * share) if share else max(round(n * _SHARE), min(_ENOUGH, round(n * _LARGEST)))
+    return train, held_out_runs(n, max(1, min(wanted, _HELD)), run.rng(20))
 
 
 @dataclass(frozen=True)

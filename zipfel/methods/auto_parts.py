@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.data.splitting import held_out_runs
 from zipfel.index.dense import is_dense
 from zipfel.methods.auto_judge import DEAR
 from zipfel.methods.base import Points
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Found = tuple[Array, Array]
 """(n, m) rows of train, -1 pads, and their cosines, or the (n, m, s) weights of their votes."""
-_FEW, _HELD = 20, 3000
-"""Points below which none is held out; and how many are at most."""
 _CANDIDATES = 50
 """Labels of a held-out point that costs are compared on."""
 _KEPT = 50_000_000
@@ -285,18 +282,6 @@ class Fitting:
 
     def _seen(self, seen: Array) -> Points:
         return self.points if seen.all() else self.points.take(np.flatnonzero(seen))
-
-
-def with_held_out(train: Points, valid: Points | None, share: float, run: Run) -> tuple[Points, Array]:
-    """All points, and which rows of them the blend is learnt on: those of `valid`, or a share of train; all, where they
-    are too few to hold any out."""
-    n = train.n_points
-    if valid is not None and valid.n_points:
-        valid = Points(valid.X, valid.Y[:, : train.n_labels])
-        return train.joined(valid), np.arange(n, n + valid.n_points)
-    if n < _FEW:
-        return train, np.arange(n)
-    return train, held_out_runs(n, max(1, min(round(n * share), _HELD)), run.rng(20))
 
 
 def _label_means(Y: sp.csr_matrix, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
