@@ -233,6 +233,13 @@ def test_documents_that_share_nothing_make_a_model_all_the_same() -> None:
     assert again.predict(points.X, 1).labels[:, 0].tolist() == [0, 1, 2]
 
 
+def _run_alone(code: str) -> None:
+    """In a process of its own, which no other test has loaded anything into."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_torch_is_not_loaded() -> None:
     """It takes a second, and auto has no use for it up to 50,000 labels."""
     code = (
@@ -241,15 +248,13 @@ def test_torch_is_not_loaded() -> None:
         "method.fit(known().train, None, Run(seed=1, threads=2)); method.predict(known().test.X, 3); "
         "sys.exit('torch' in sys.modules)"
     )
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _run_alone(code)
 
 
 def test_what_fewer_points_left_is_let_go_of_before_all_are_learnt_from() -> None:
-    """In a process of its own: loading torch leaves frames that would keep it."""
+    """Loading torch leaves frames that would keep it."""
     code = (
-        "import gc, sys, weakref; from tests.contract import QUICK, known; from zipfel.methods import make_method\n"
+        "import gc, weakref; from tests.contract import QUICK, known; from zipfel.methods import make_method\n"
         "from zipfel.ranker.memory import Memory; from zipfel.run import Run\n"
         "found, old = [], Memory.__init__\n"
         "def init(self, *args, **params): old(self, *args, **params); found.append(weakref.ref(self))\n"
@@ -258,9 +263,7 @@ def test_what_fewer_points_left_is_let_go_of_before_all_are_learnt_from() -> Non
         "method = make_method('auto', {**QUICK['auto'], **asked}); method.fit(known().train, None, Run(threads=2))\n"
         "assert [memory() is None for memory in found] == [True, False], found"
     )
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _run_alone(code)
 
 
 @pytest.mark.parametrize("rest", [5, -1e9])
