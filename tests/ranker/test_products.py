@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 
 from zipfel.errors import ModelFileError
 from zipfel.ranker.context import Judge
@@ -35,26 +36,33 @@ def test_what_one_kind_says_may_hang_on_another() -> None:
 
 
 def test_one_step_from_the_blend_on() -> None:
-    """The same by numpy over all rows at once, with products in a list."""
-    _, evidence, hits = _either(300, noise=1.0)
+    """The same by torch, which finds slope and curvature of both losses by itself."""
+    _, evidence, hits = _either(200, noise=1.0)
     scores = evidence[:, :, 2].copy()
-    scores[0, 3:] = -np.inf  # fewer candidates than the others
+    scores[0, 3:], scores[3] = -np.inf, -np.inf  # fewer candidates than the others, and none
+    hits[1], hits[2] = True, False
     found = Products.fit(scores, evidence, hits)
     assert found is not None
-    rows, chances, truth = [], [], []
-    for i in range(300):
-        for c in [c for c in np.argsort(-scores[i], kind="stable")[:FRONT] if np.isfinite(scores[i, c])]:
-            rows.append(evidence[i, c].astype(float))
-            chances.append(1 / (1 + np.exp(-float(scores[i, c]))))
-            truth.append(float(hits[i, c]))
-    E, p, y = np.array(rows), np.array(chances), np.array(truth)
+    kept = [[c for c in np.argsort(-row, kind="stable")[:FRONT] if np.isfinite(row[c])] for row in scores]
+    E = np.concatenate([evidence[i, best].astype(float) for i, best in enumerate(kept)])
     z = np.clip((E - E.mean(axis=0)) / E.std(axis=0), -4, 4)
     names = [(f, g) for f in range(4) for g in range(f, 4)]
     z = np.column_stack([z, np.ones(len(z))])
-    A = np.column_stack([z[:, f] * z[:, g] for f, g in names])
-    ridge = np.append(np.full(9, 8.0 * 10), 1e-3)
-    wanted = np.linalg.solve((A * (p * (1 - p))[:, None]).T @ A + np.diag(ridge), A.T @ (y - p))
-    np.testing.assert_allclose([found.form[pair] for pair in names], wanted, atol=1e-4)
+    A = torch.tensor(np.column_stack([z[:, f] * z[:, g] for f, g in names])).split([len(best) for best in kept])
+
+    def loss(form: torch.Tensor) -> torch.Tensor:
+        total = 4.0 * 10 * (form[:-1] ** 2).sum() + 5e-4 * form[-1] ** 2
+        for i, best in enumerate(kept):
+            s, true = torch.tensor(scores[i, best].astype(float)) + A[i] @ form, torch.tensor(hits[i, best])
+            total = total + (torch.nn.functional.softplus(s) - s * true).sum()
+            for own in s[true]:
+                total = total + torch.log1p(torch.exp(s[~true] - own).sum())
+        return total
+
+    start = torch.zeros(len(names), dtype=torch.float64)
+    slope, curvature = torch.func.grad(loss)(start), torch.func.hessian(loss)(start)
+    wanted = -torch.linalg.solve(curvature, slope)
+    np.testing.assert_allclose([found.form[pair] for pair in names], wanted.numpy(), atol=1e-4)
 
 
 def test_only_the_best_candidates_are_judged_and_the_others_stay_behind() -> None:

@@ -3,8 +3,12 @@ less, than what either adds alone.
 
     z = (e - mean) / spread, cut at -4 and 4       evidence of a candidate; mean, spread: of the best of documents
     q(l) = sum_{i <= j} M_ij z_i z_j + sum_i M_i z_i + M_0       added to what a blend of the evidence says of label l
-    M = (H + ridge I)^-1 g                         one step of Newton's from the blend on, with its loss's slope g and
-                                                   curvature H; the ridge grows with the number of products
+    M = (H + ridge I)^-1 g                         one step of Newton's from the blend on, with slope g and curvature H
+                                                   of a loss; the ridge grows with the number of products
+
+The loss is the blend's, of each candidate by itself, and besides one of a document's order: for each true label l of it
+
+    log(1 + sum_n exp(s(n) - s(l)))                n: the document's other candidates that are wrong; s: their scores
 
 Only of a document's best candidates by the blend: of the others nothing was learnt, and they stay behind these.
 Other than in a blend, nothing forces evidence to speak for a label here; a strong ridge holds the products back.
@@ -18,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from numba import njit
 
 from zipfel.errors import ModelFileError
@@ -66,10 +71,12 @@ class Products:
             z = np.clip((best[a : a + _BLOCK][there] - mean) / spread, -_CUT, _CUT)
             z = np.concatenate([z.T, np.ones((1, len(z)), dtype=np.float32)])  # (f + 1, p)
             columns = z[pairs[0]] * z[pairs[1]]  # (products, p)
-            chances = 1 / (1 + np.exp(-np.clip(scores[a : a + _BLOCK][there], -30, 30)))
-            slope += columns @ (hits[a : a + _BLOCK][there] - chances).astype(np.float32)
-            columns *= np.sqrt(chances * (1 - chances)).astype(np.float32)
+            pull, weight, rivals = _slopes(scores[a : a + _BLOCK], hits[a : a + _BLOCK])
+            slope += columns @ pull
+            means = np.ascontiguousarray((rivals @ columns.T).T)  # (products, true pairs)
+            columns *= np.sqrt(weight)
             curvature += columns @ columns.T  # of one array with itself: numpy computes but half of it
+            curvature -= means @ means.T
         ridge = np.full(len(slope), _RIDGE * len(slope))
         ridge[-1] = 1e-3  # the last is the constant
         form = np.zeros((evidence.shape[2] + 1,) * 2, dtype=np.float32)
@@ -104,6 +111,28 @@ class Products:
         if not (found["spread"] > 0).all():
             raise ModelFileError("the products of evidence in the model are damaged: a spread of nothing")
         return cls(**found)
+
+
+def _slopes(scores: Array, hits: Array) -> tuple[Array, Array, sp.csr_matrix]:
+    """Of both losses by the scores (n, c) of candidates, of which p are real: where each would be pulled (p,), and what
+    their curvature, diag(weight) - rivals' rivals, consists of: weight (p,), and for each of the q that are true its
+    share and those of its rivals in the sum of theirs, (q, p)."""
+    known = np.isfinite(scores)
+    chances = 1 / (1 + np.exp(-np.clip(np.where(known, scores, 0), -30, 30)))
+    top = np.maximum(scores.max(axis=1, keepdims=True), np.finfo(np.float32).min)  # of documents without candidates
+    sizes = np.where(known, np.exp(np.maximum(scores - top, -30)), 0)  # as if the best had a score of 0
+    wrong, (rows, places) = np.where(hits, 0, sizes), np.nonzero(hits & known)
+    own = sizes[rows, places]
+    inverse = 1 / (own + wrong.sum(axis=1)[rows])
+    drawn = wrong * np.bincount(rows, inverse, minlength=len(scores))[:, None]
+    shares = wrong[rows] * inverse[:, None]  # (q, c)
+    drawn[rows, places] = shares[np.arange(len(rows)), places] = own * inverse
+    at = np.cumsum(known).reshape(known.shape) - 1
+    real = known[rows]
+    ends = np.append(0, np.cumsum(real.sum(axis=1)))
+    rivals = sp.csr_matrix((shares[real].astype(np.float32), at[rows][real], ends), (len(rows), int(known.sum())))
+    pull, weight = 2 * hits - chances - drawn, chances * (1 - chances) + drawn
+    return pull[known].astype(np.float32), weight[known].astype(np.float32), rivals
 
 
 @njit(cache=True, nogil=True)
