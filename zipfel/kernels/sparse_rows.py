@@ -1,4 +1,4 @@
-"""Sparse rows as kernels want them: columns that rise, their lengths, other values in the same places."""
+"""Sparse rows as kernels want them: columns that rise, their lengths, other values or fewer entries."""
 
 from __future__ import annotations
 
@@ -46,3 +46,9 @@ def with_values(X: sp.csr_matrix, data: npt.NDArray[np.float32]) -> sp.csr_matri
     found = copy.copy(X)
     found.data = data
     return found
+
+
+def with_entries(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
+    """X with only those of its entries (nnz,) that are kept."""
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return sp.csr_matrix((X.data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)

@@ -40,6 +40,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
+from zipfel.methods.auto_asked import known_features, without_lost
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_further import Further, Known
@@ -159,7 +160,8 @@ class Auto(Method):
         return c.ranker if self.drift_ is None else c.ranker.replace(threshold=c.drifting.threshold)
 
     def _count(self, Y: sp.csr_matrix) -> None:
-        self.__dict__.pop("_context", None)  # of other points
+        for of_others in ("_context", "_known_features"):
+            self.__dict__.pop(of_others, None)
         self.priors_ = label_priors(Y)
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
         self._log_counts = np.log1p(counts).astype(np.float32)
@@ -242,8 +244,16 @@ class Auto(Method):
         """Features as the parts see them."""
         return damped(centred(X, self.centre_), self.damping_)
 
+    def _asked(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        """The same, without those of documents that have none which any part knows."""
+        return without_lost(self._seen(X), self._known_features)
+
+    @cached_property
+    def _known_features(self) -> Array:
+        return known_features(self.words_, self.ranker_ if self.config.classifiers else None)
+
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        X = self._seen(X)
+        X = self._asked(X)
         size = max(1, _BLOCK * _USUAL // max(_USUAL, min(k, self.Y_.shape[1])))  # fewer where more labels are asked for
         if X.shape[0] <= size:  # slicing and joining would take a tenth of the time of a single document
             return fill_blank(self._rank(X, k), self.priors_)
@@ -277,7 +287,7 @@ class Auto(Method):
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
-        c, x = self.config, self._seen(canonical(x))
+        c, x = self.config, self._asked(canonical(x))
         found, evidence = self._evidence(x)
         blend, evidence = self.blend_.in_context(found, evidence, self._context)
         together = self.blend_.added(found, blend(evidence), evidence)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.index.dense import DenseRows, is_dense
 from zipfel.index.sparse import SparseIndex, unit_csr
+from zipfel.kernels.sparse_rows import with_entries
 from zipfel.ranker._votes import vote_weights
 
 Array = npt.NDArray[Any]
@@ -50,7 +51,7 @@ class WordMemory:
         cheap = np.full(X.shape[1], is_dense(X))
         cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0], X.nnz)]] = True
         kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
-        return cls(_rounded(_only(X, kept)))
+        return cls(_rounded(with_entries(X, kept)))
 
     @classmethod
     def whole(cls, X: sp.csr_matrix) -> WordMemory:
@@ -63,7 +64,9 @@ class WordMemory:
         counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
         room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
         kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
-        return WordMemory(_rounded(sp.vstack([self.rows, _only(X, kept)], format="csr")))  # its own stay as they are
+        return WordMemory(
+            _rounded(sp.vstack([self.rows, with_entries(X, kept)], format="csr"))
+        )  # its own stay as they are
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -138,12 +141,6 @@ def weights_by_cosine(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
     return vote_weights(np.log(cosines, out=similar, where=cosines > 0), POWERS)
 
 
-def _only(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
-    """X with the entries (nnz,) that are kept."""
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return sp.csr_matrix((X.data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
-
-
 def _rounded(rows: sp.csr_matrix) -> sp.csr_matrix:
     """Whole numbers up to 255 in proportion to each row's largest value; from -127 to 127 where some are negative."""
     most = 127 if (rows.data < 0).any() else 255
@@ -152,4 +149,4 @@ def _rounded(rows: sp.csr_matrix) -> sp.csr_matrix:
     np.maximum.at(largest, row_of, sizes)
     largest[largest == 0] = 1
     steps = np.rint(rows.data * (most / largest[row_of])).astype(np.float32)
-    return _only(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps != 0)
+    return with_entries(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps != 0)

@@ -1,0 +1,36 @@
+"""Documents that auto is asked about and knows nothing of: those whose features no training point has.
+
+All that its parts could say of them is chance: which codes nothing is nearest to. They are answered like documents
+without features, by the labels' frequencies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.kernels.sparse_rows import with_entries
+from zipfel.ranker import SparseRanker
+from zipfel.ranker.words import WordMemory
+
+Array = npt.NDArray[Any]
+
+
+def known_features(memory: WordMemory, classifiers: SparseRanker | None) -> npt.NDArray[np.bool_]:
+    """(n_features,): what neighbours are found by, and what classifiers, which know the most frequent ones, too, have
+    weights for."""
+    n_features = int(memory.rows.shape[1])
+    known = np.bincount(memory.rows.indices, minlength=n_features) > 0
+    if classifiers is not None:
+        known[classifiers.weights_.indices[classifiers.weights_.indices < n_features]] = True  # behind: those of drift
+    return known
+
+
+def without_lost(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
+    """X (n, n_features), in which rows without any known feature are empty; itself where there are none."""
+    counts = np.append(0, np.cumsum(known[X.indices]))
+    lost = np.diff(counts[X.indptr]) == 0
+    return with_entries(X, np.repeat(~lost, np.diff(X.indptr))) if lost.any() else X
