@@ -53,3 +53,18 @@ def test_strange_documents_have_the_most_frequent_labels_also_after_loading(clas
     owner = sp.csr_matrix(([1.0], ([0], [rarest])), shape=(1, train.n_labels), dtype=np.float32)
     method.partial_fit(Points(strange, owner))
     assert method.predict(strange, 1).labels[0, 0] == rarest
+
+
+def test_documents_with_few_neighbours_have_the_most_frequent_labels_as_candidates() -> None:
+    """Of a feature that one point has, with its rarest label alone."""
+    train = known().train
+    rarest, frequent = (int(at(label_priors(train.Y))) for at in (np.argmin, np.argmax))
+    odd = sp.csr_matrix(([1.0], ([0], [UNSEEN])), shape=(1, N_FEATURES), dtype=np.float32)
+    owner = sp.csr_matrix(([1.0], ([0], [rarest])), shape=(1, train.n_labels), dtype=np.float32)
+    method = make_method("auto", {**QUICK["auto"], "codes": False, "forest": False})
+    method.fit(
+        Points(sp.vstack([train.X, odd], "csr"), sp.vstack([train.Y, owner], "csr")), None, Run(seed=1, threads=1)
+    )
+    found = method.predict(odd, train.n_labels).labels[0].tolist()
+    assert found[0] == rarest
+    assert frequent in found

@@ -8,7 +8,7 @@
           cos(f(x), g(y_i)) where there is a g                                           `ranker.memory`
           a second f and g, learnt from pairs of documents and label sets, where features are few `ranker.pairing`
     v_s(l) = sum_{i in N(x) or M(x)} w_si y_il: votes, each kind s of them with its own weights
-    C(x): the labels with most votes, the shortlist
+    C(x): the labels with most votes, the shortlist; where there are few, the most frequent ones, too
     m(l) = w_l . x + b_l: one linear classifier a label, learnt on its positives and on the documents
            whose words' neighbours voted for it wrongly                                  `ranker.sparse`
            w_l changes along the file where documents are long and words tell their place `ranker.drift`
@@ -54,7 +54,7 @@ from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
 from zipfel.ranker import RankerConfig, SparseRanker, damped, memory, words
-from zipfel.ranker._votes import cast_votes
+from zipfel.ranker._votes import cast_votes, fill_up
 from zipfel.ranker.centring import centre_of, centred
 from zipfel.ranker.context import Context, Judge
 from zipfel.ranker.drift import Drift
@@ -69,6 +69,8 @@ from zipfel.threads import at_once, blas_threads
 Array = npt.NDArray[Any]
 _BLOCK, _USUAL = 2048, 100
 """Rows that are answered at a time, with that many labels or fewer."""
+_USUALLY = 10
+"""Most frequent labels that are candidates of documents whose neighbours leave room for them."""
 _SPACES: Mapping[str, type[Encoder]] = {"codes": Encoder, "pairs": PairEncoder}
 """Under these names they are kept; the first has an encoder of this kind, or a regression's."""
 _NOTHING = Known()
@@ -164,6 +166,7 @@ class Auto(Method):
             self.__dict__.pop(of_others, None)
         self.priors_ = label_priors(Y)
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
+        self._frequent = np.argsort(-counts, kind="stable")[: min(_USUALLY, np.count_nonzero(counts))]
         self._log_counts = np.log1p(counts).astype(np.float32)
         self._rarity = np.log(Propensity().inverse(counts, Y.shape[0])).astype(np.float32)
 
@@ -191,6 +194,7 @@ class Auto(Method):
         codes = [space.encoder.encode(X) for space in self.spaces_]
         ids, weights = self._voters(near, codes)
         labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
+        fill_up(labels, self._frequent)
         columns, opinions, margin = [], [], None
         if c.classifiers:
             rows = drift.rows(X, places) if drift and places is not None else X

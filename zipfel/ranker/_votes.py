@@ -94,6 +94,27 @@ def cast_votes(
 
 
 @njit(cache=True, nogil=True)
+def fill_up(labels: Array, others: Array) -> None:
+    """Puts others (t,) into the free places, -1, at the end of each row of labels (n, c), as long as there are any;
+    those that the row has already are passed over. Rows without any label stay so: nothing is known of them."""
+    width = labels.shape[1]
+    for i in range(len(labels)):
+        n_found = 0
+        while n_found < width and labels[i, n_found] >= 0:
+            n_found += 1
+        n_before = n_found
+        for t in range(len(others) if n_before else 0):
+            if n_found == width:
+                break
+            is_there = False
+            for c in range(n_before):
+                is_there |= labels[i, c] == others[t]
+            if not is_there:
+                labels[i, n_found] = others[t]
+                n_found += 1
+
+
+@njit(cache=True, nogil=True)
 def _weigh(similar: Array, sharpness: Array, weights: Array, start: int, stop: int) -> None:
     """Rows start..stop of `vote_weights`."""
     n_voters = similar.shape[1]
