@@ -1,11 +1,11 @@
-"""Lengths of sparse rows, and rows with other values."""
+"""Lengths of sparse rows, and rows with other values or fewer entries."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
+from zipfel.kernels.sparse_rows import canonical, row_lengths, with_entries, with_values
 
 
 def _rows() -> sp.csr_matrix:
@@ -33,3 +33,10 @@ def test_canonical_rows_rise_and_what_is_so_is_not_copied() -> None:
     assert found.data.tolist() == [1, 2]
     assert twice.nnz == 3
     assert canonical(found) is found
+
+
+def test_entries_that_are_not_kept_are_gone() -> None:
+    X = sp.csr_matrix(np.array([[1, 2, 0], [0, 0, 0], [3, 0, 4]], dtype=np.float32))
+    found = with_entries(X, np.array([False, True, False, True]))
+    np.testing.assert_array_equal(found.toarray(), [[0, 2, 0], [0, 0, 0], [0, 0, 4]])
+    assert found.nnz == 2
