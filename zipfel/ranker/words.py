@@ -64,9 +64,8 @@ class WordMemory:
         counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
         room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
         kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
-        return WordMemory(
-            _rounded(sp.vstack([self.rows, with_entries(X, kept)], format="csr"))
-        )  # its own stay as they are
+        rows = sp.vstack([self.rows, with_entries(X, kept)], format="csr")
+        return WordMemory(_rounded(rows))  # its own stay as they are
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
