@@ -22,8 +22,10 @@ def _told_by_words(wrong: float, n: int = 1500, n_labels: int = 100) -> tuple[sp
     return X, sp.csr_matrix((np.ones(n, dtype=np.float32), (np.arange(n), given)), shape=(n, n_labels))
 
 
-def _chosen_cost(wrong: float, costs: tuple[float, float], n_asked: int = 500) -> tuple[float, Problems]:
-    X, Y = _told_by_words(wrong)
+def _chosen_cost(
+    wrong: float, costs: tuple[float, float], n_asked: int = 500, n_labels: int = 100
+) -> tuple[float, Problems]:
+    X, Y = _told_by_words(wrong, n_labels=n_labels)
     learnt, asked = slice(0, 1000), slice(1000, 1000 + n_asked)
     every = np.tile(np.arange(Y.shape[1], dtype=np.int32), (1000, 1))
     problems = Problems.build(Y[learnt], every)
@@ -48,8 +50,10 @@ def test_what_was_learnt_in_choosing_stays_as_a_start_and_for_some_labels_only()
     assert problems.dual.max() > 0.02  # 2 C is the most that the other cost would allow
 
 
-def test_too_few_points_to_choose_a_cost_on() -> None:
-    cost, problems = _chosen_cost(0.0, COSTS, n_asked=20)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("few", [{"n_asked": 20}, {"n_labels": 2}])
+def test_too_few_points_or_labels_to_choose_a_cost_on(few: dict[str, int]) -> None:
+    cost, problems = _chosen_cost(0.0, COSTS, **few)
     assert cost == COSTS[0]
     assert not problems.dual.any()
 

@@ -98,14 +98,14 @@ def choose_cost(
     threads: int | None = None,
 ) -> float:
     """The second of two costs if its classifiers, joined with votes, make the truth about held-out documents likelier
-    beyond doubt; else the first.
+    beyond doubt; else the first, also where there are too few documents, or labels, to tell.
 
     Not on fewer points, as they want a higher cost, but for some of the labels, frequent and rare ones, with all of
     their points. What was learnt with the cost that is chosen stays in the problems as a start.
     """
-    if asked.X.shape[0] < _RUNS:
-        return costs[0]
     some = _some_labels(problems, X.nnz / X.shape[0])
+    if asked.X.shape[0] < _RUNS or len(some) == 0:
+        return costs[0]
 
     def tried(cost: float) -> tuple[Problems, npt.NDArray[np.float64]]:
         part = problems.only(some)
