@@ -31,6 +31,9 @@ def known_features(memory: WordMemory, classifiers: SparseRanker | None) -> npt.
 
 def without_lost(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
     """X (n, n_features), in which rows without any known feature are empty; itself where there are none."""
-    counts = np.append(0, np.cumsum(known[X.indices]))
+    is_known = known[X.indices]
+    if is_known.all():  # as most are; a single document has no time for more
+        return X
+    counts = np.append(0, np.cumsum(is_known))
     lost = np.diff(counts[X.indptr]) == 0
     return with_entries(X, np.repeat(~lost, np.diff(X.indptr))) if lost.any() else X
