@@ -17,6 +17,8 @@ from zipfel.ranker import SparseRanker
 from zipfel.ranker.words import WordMemory
 
 Array = npt.NDArray[Any]
+_BLOCK = 1 << 20
+"""Weights that are looked at at a time: of a million points there are a hundred million."""
 
 
 def known_features(memory: WordMemory, classifiers: SparseRanker | None) -> npt.NDArray[np.bool_]:
@@ -24,9 +26,13 @@ def known_features(memory: WordMemory, classifiers: SparseRanker | None) -> npt.
     weights for."""
     n_features = int(memory.rows.shape[1])
     known = np.bincount(memory.rows.indices, minlength=n_features) > 0
-    if classifiers is not None:
-        known[classifiers.weights_.indices[classifiers.weights_.indices < n_features]] = True  # behind: those of drift
-    return known
+    if classifiers is None or known.all():
+        return known
+    weighed = classifiers.weights_.indices
+    known = np.append(known, np.zeros(classifiers.weights_.shape[1] - n_features, dtype=bool))  # behind: those of drift
+    for start in range(0, len(weighed), _BLOCK):
+        known[weighed[start : start + _BLOCK]] = True
+    return known[:n_features]
 
 
 def without_lost(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
