@@ -12,17 +12,19 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "zipfel"
 
 LAYERS = [
-    {"errors", "config", "threads", "ranking", "run"},
+    {"errors", "config", "threads", "ranking", "run", "points", "state"},
     {"data"},
     {"datasets"},
     {"features"},
+    {"explanation"},
     {"metrics"},
     {"kernels"},
-    {"nn", "losses", "regularizers"},
     {"index"},
+    {"nn", "losses", "regularizers"},
     {"graph"},
     {"training"},
-    {"ranker"},
+    {"linear", "neighbors"},
+    {"evidence"},
     {"methods"},
     {"persistence"},
     {"inputs"},
@@ -39,8 +41,8 @@ LAYERS = [
 DOORS = {"__init__", "__main__"}
 """The package's own front and back door: they hand on names, and may import anything."""
 
-FILE_LINES, FUNCTION_LINES = 350, 60
-LONGER = {"zipfel.ranker._solver:_solve": 75}
+FILE_LINES, FUNCTION_LINES = 360, 60
+LONGER = {"zipfel.linear._solver:_solve": 75}
 """Functions that may be longer, and how long: a solver's loop that reads better in one piece."""
 
 

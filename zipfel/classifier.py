@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.explaining import label_id, named, one_row
+from zipfel.explanation import Explained
 from zipfel.inputs import aligned, as_dataset, as_dataset_of_any, check_trainable, with_columns
 from zipfel.methods import Points, State, make_method, method_class, method_names
-from zipfel.methods.explanation import Explained
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import evaluate
 from zipfel.persistence import ModelFiles, load_model, read_names, save_model

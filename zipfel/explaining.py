@@ -9,7 +9,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from zipfel.errors import DataError, ParameterError
-from zipfel.methods.explanation import Explained, Explanation, Voter, cut
+from zipfel.explanation import Explained, Explanation, Voter, cut
 from zipfel.rows import RowMaker
 
 

@@ -5,16 +5,16 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
-from zipfel.index.blend import Blend, Neighbourhood, simplex
+from zipfel.index.blend import Blend, JointNeighbors, simplex
 from zipfel.index.choice import VoteRule
 
 BALLOTS = sp.csr_matrix(np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=np.float32))
 AXES = np.eye(4, dtype=np.float32)
 
 
-def neighbourhood() -> Neighbourhood:
+def neighbourhood() -> JointNeighbors:
     """Voters 0 and 1 are one source, 2 and 3 another, each on an axis of its own."""
-    return Neighbourhood({"a": (np.array([0, 1]), AXES[:2]), "b": (np.array([2, 3]), AXES[2:])}, BALLOTS)
+    return JointNeighbors({"a": (np.array([0, 1]), AXES[:2]), "b": (np.array([2, 3]), AXES[2:])}, BALLOTS)
 
 
 def blend(weight: float, rarity: float = 0.0) -> Blend:
@@ -42,7 +42,7 @@ def test_the_choice_finds_the_source_that_knows() -> None:
     axes = AXES[:3, :3]
     good = (axes[truth] + 0.1 * rng.standard_normal((60, 3))).astype(np.float32)
     noise = rng.standard_normal((60, 3)).astype(np.float32)
-    found = Neighbourhood({"good": (np.arange(60), good), "noise": (np.arange(60), noise)}, Y)
+    found = JointNeighbors({"good": (np.arange(60), good), "noise": (np.arange(60), noise)}, Y)
     queries = (axes[truth] + 0.1 * rng.standard_normal((60, 3))).astype(np.float32)
     chosen, quality = found.choose(queries, Y, n_neighbors=(5,))
     assert chosen.weights.get("good", 0) >= 0.5
@@ -52,7 +52,7 @@ def test_the_choice_finds_the_source_that_knows() -> None:
 def test_a_source_in_reserve_joins_only_where_it_gains_more_than_chance() -> None:
     Y = sp.csr_matrix(np.eye(4, dtype=np.float32))
     codes = {"wrong": (np.arange(4), AXES[[1, 0, 3, 2]]), "right": (np.arange(4), AXES)}
-    found = Neighbourhood(codes, Y)
+    found = JointNeighbors(codes, Y)
     for chance, source in ((0.0, "right"), (1.0, "wrong")):
         chosen, _ = found.choose(AXES, Y, n_neighbors=(1,), sharpness=(1.0,), reserve=("right",), chance=chance)
         assert list(chosen.rules) == [source]
@@ -78,7 +78,7 @@ def test_idle_sources_are_left_out_and_facts_read_back() -> None:
 def test_state_round_trip_and_many_queries() -> None:
     queries = np.random.default_rng(1).standard_normal((5000, 4)).astype(np.float32)
     found = neighbourhood()
-    again = Neighbourhood.restored(*found.state(), BALLOTS, dim=4)
+    again = JointNeighbors.restored(*found.state(), BALLOTS, dim=4)
     one, other = found.rank(queries, blend(0.5), 2), again.rank(queries, blend(0.5), 2)
     np.testing.assert_array_equal(one.labels, other.labels)
     assert one.labels.shape == (5000, 2)
@@ -89,7 +89,7 @@ def test_an_index_that_does_not_fit_is_refused() -> None:
     far = np.array([*arrays["a.ids"][:-1], 10**9])  # rising still, but behind the ballots' end
     for attack in ({"a.ids": far}, {"a.ids": arrays["a.ids"] - 10**6}, {"a.vectors": arrays["a.vectors"][:, :-1]}):
         with pytest.raises(ModelFileError):
-            Neighbourhood.restored({**arrays, **attack}, facts, BALLOTS, dim=4)
+            JointNeighbors.restored({**arrays, **attack}, facts, BALLOTS, dim=4)
 
 
 @pytest.mark.parametrize("values", [[0, 1.0, 1.0], [5, float("nan"), 1.0], [5, 1.0, float("inf")]])

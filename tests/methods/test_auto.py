@@ -20,9 +20,9 @@ from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_judge import TAILS, HeldOut, largest_bonus, learn_judge
 from zipfel.methods.auto_parts import Fitting
 from zipfel.metrics import evaluate
-from zipfel.ranker.forest import Forest
-from zipfel.ranker.network import NetworkTraining
-from zipfel.ranker.words import WordMemory
+from zipfel.neighbors.forest import Forest
+from zipfel.neighbors.words import WordIndex
+from zipfel.nn.network import NetworkTraining
 from zipfel.run import Run
 
 
@@ -159,7 +159,7 @@ def _taxonomy(n: int, seed: int, n_labels: int = 30) -> Points:
 
 
 def test_a_second_blend_is_saved_explained_and_goes_on_with_new_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfel.ranker.context._SURE", -100.0)  # it counts as better, come what may
+    monkeypatch.setattr("zipfel.evidence.context._SURE", -100.0)  # it counts as better, come what may
     method = make_method("auto", {"codes": False, "tail": 0.0})
     assert isinstance(method, Auto)
     method.fit(_taxonomy(2500, 0), None, Run(seed=1, threads=1))
@@ -201,7 +201,7 @@ def test_a_given_validation_set_is_learnt_from_in_the_end() -> None:
 def test_held_out_points_are_not_seen_before_the_blend_is_learnt() -> None:
     points = known().train
     seen = np.arange(points.n_points) % 3 > 0
-    near = WordMemory.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 20)
+    near = WordIndex.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 20)
     ids, cosines = Fitting(points, near, Run(seed=1, threads=1)).near_among(seen)
     assert (ids >= 0).any()
     assert seen[ids[ids >= 0]].all()
@@ -213,7 +213,7 @@ def test_only_of_short_documents_a_cost_is_tried(
     words: int, trials: str, tried: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
+    monkeypatch.setattr("zipfel.evidence.setting._LONG", 5)
     monkeypatch.setattr("zipfel.methods.auto_parts.choose_cost", lambda *_, **__: asked.append("cost") or 1.0)
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(np.array([rng.permutation(np.arange(100) < words) for _ in range(60)]).astype(np.float32))
@@ -255,7 +255,7 @@ def test_what_fewer_points_left_is_let_go_of_before_all_are_learnt_from() -> Non
     """Loading torch leaves frames that would keep it."""
     code = (
         "import gc, weakref; from tests.contract import QUICK, known; from zipfel.methods import make_method\n"
-        "from zipfel.ranker.memory import Memory; from zipfel.run import Run\n"
+        "from zipfel.neighbors.space import Memory; from zipfel.run import Run\n"
         "found, old = [], Memory.__init__\n"
         "def init(self, *args, **params): old(self, *args, **params); found.append(weakref.ref(self))\n"
         "Memory.__init__ = init; gc.collect(); gc.disable()\n"
@@ -319,7 +319,7 @@ def test_many_long_documents_have_conjunctions_that_are_kept(monkeypatch: pytest
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 100)
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_FEATURES", 399)
     monkeypatch.setattr("zipfel.methods.auto_parts._CONJOINED", 12)
-    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
+    monkeypatch.setattr("zipfel.evidence.setting._LONG", 5)
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix((rng.random((300, 12)) < 0.15).astype(np.float32))
     X = sp.csr_matrix(Y @ (rng.random((12, 400)) < 0.05) + (rng.random((300, 400)) < 0.02), dtype=np.float32)

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_FEATURES, QUICK, known, round_trip
+from zipfel.linear import LinearClassifiers
 from zipfel.methods import Points, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_asked import known_features, without_lost
 from zipfel.methods.popular import label_priors
-from zipfel.ranker import SparseRanker
-from zipfel.ranker.words import WordMemory
+from zipfel.neighbors.words import WordIndex
 from zipfel.run import Run
 
 UNSEEN = N_FEATURES - 1
@@ -28,10 +28,10 @@ def test_only_rows_without_any_known_feature_are_emptied() -> None:
 
 
 def test_known_is_what_neighbours_or_classifiers_know() -> None:
-    memory = WordMemory.whole(sp.csr_matrix(np.array([[1, 0, 0, 2]], dtype=np.float32)))
+    memory = WordIndex.whole(sp.csr_matrix(np.array([[1, 0, 0, 2]], dtype=np.float32)))
     weights = sp.csr_matrix(np.array([[0, 1, 0, 0, 0, 1]], dtype=np.float32))  # with two columns of drift behind
     np.testing.assert_array_equal(known_features(memory, None), [True, False, False, True])
-    np.testing.assert_array_equal(known_features(memory, SparseRanker.of(weights)), [True, True, False, True])
+    np.testing.assert_array_equal(known_features(memory, LinearClassifiers.of(weights)), [True, True, False, True])
 
 
 @pytest.mark.parametrize("classifiers", [True, False])

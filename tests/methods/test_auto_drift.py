@@ -21,7 +21,7 @@ WHOLE = {"codes": False, "forest": False, "conjunctions": False, "valid_share": 
 def _small_documents_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 100)
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_FEATURES", 50)
-    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
+    monkeypatch.setattr("zipfel.evidence.setting._LONG", 5)
 
 
 def _changing(seed: int, n: int = N) -> Points:

@@ -7,20 +7,20 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import known
+from zipfel.evidence.conjunctions import ConjunctionConfig
+from zipfel.linear import LinearConfig
 from zipfel.methods import Points
 from zipfel.methods.auto_judge import with_held_out
 from zipfel.methods.auto_parts import Fitting, join_votes, n_neighbours, n_shortlisted, n_strangers
-from zipfel.ranker import RankerConfig
-from zipfel.ranker.conjunctions import ConjunctionConfig
-from zipfel.ranker.encoder import PairEncoder
-from zipfel.ranker.network import NetworkConfig, NetworkTraining
-from zipfel.ranker.pairing import PairingConfig
-from zipfel.ranker.words import WordMemory
+from zipfel.neighbors.label_set_training import PairingConfig
+from zipfel.neighbors.label_sets import PairEncoder
+from zipfel.neighbors.words import WordIndex
+from zipfel.nn.network import NetworkConfig, NetworkTraining
 from zipfel.run import Run
 
 
 def _fitting(points: Points) -> Fitting:
-    near = WordMemory.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 10)
+    near = WordIndex.build(points.X, np.ones(points.n_points, dtype=bool)).search_own(points.X, 10)
     return Fitting(points, near, Run(seed=1, threads=1))
 
 
@@ -46,7 +46,7 @@ def test_pairs_and_conjunctions_are_learnt_once_from_the_points_that_are_seen_fi
     points = known().train
     fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
     seen = np.arange(points.n_points) % 4 > 0
-    pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
+    pairing, ranker = PairingConfig(dim=8, epochs=1), LinearConfig(damping=1.0, cost=0.3)
     pairs = fitting.train_pairing(pairing, seen)
     assert isinstance(pairs, PairEncoder)
     fitting.problems(seen, 5, 2)
@@ -105,7 +105,7 @@ def test_what_is_learnt_once_is_learnt_again_from_a_large_validation_set() -> No
     points = known().train
     fitting, every = _fitting(points), np.ones(points.n_points, dtype=bool)
     seen = np.arange(points.n_points) % 3 == 0
-    pairing, ranker = PairingConfig(dim=8, epochs=1), RankerConfig(damping=1.0, cost=0.3)
+    pairing, ranker = PairingConfig(dim=8, epochs=1), LinearConfig(damping=1.0, cost=0.3)
     fitting.problems(seen, 5, 2)
     pairs, words = fitting.train_pairing(pairing, seen), fitting.train_conjunctions(ConjunctionConfig(), ranker, seen)
     assert isinstance(pairs, PairEncoder)
@@ -130,7 +130,7 @@ def test_few_long_documents_are_told_from_more_strangers(
     n_points: int, words: int, strangers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zipfel.methods.auto_parts._FEW_LONG", 51)
-    monkeypatch.setattr("zipfel.ranker.setting._LONG", 5)
+    monkeypatch.setattr("zipfel.evidence.setting._LONG", 5)
     X = sp.csr_matrix(np.tile(np.arange(100) < words, (n_points, 1)).astype(np.float32))
     Y = sp.csr_matrix(np.eye(n_points, dtype=np.float32))
     assert n_strangers(None, Y, _fitting(Points(X, Y)).most_strangers()) == strangers

@@ -10,8 +10,8 @@ from zipfel.errors import ModelFileError
 from zipfel.methods import State, make_method
 from zipfel.methods.lightdxml import LightDXML
 from zipfel.metrics import evaluate
-from zipfel.ranker.voters import KINDS
-from zipfel.ranker.words import VOTES
+from zipfel.neighbors.voters import KINDS
+from zipfel.neighbors.words import VOTES
 from zipfel.run import Run
 
 QUICK = {"dim": 32, "epochs": 6, "batch": 16, "n_sampled": 3, "n_hard": 2, "networks": 1}

@@ -7,12 +7,12 @@ import scipy.sparse as sp
 from tests.contract import known
 from tests.methods.test_mnn import make
 from zipfel.errors import ModelFileError
+from zipfel.evidence.blend import Blend
 from zipfel.index.sparse import unit_csr
 from zipfel.methods import Points
 from zipfel.methods.base import State
 from zipfel.methods.mnn_tail import BONUSES, Tail, has_tail, strangers_held_out
 from zipfel.metrics import Propensity
-from zipfel.ranker.blend import Blend
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 

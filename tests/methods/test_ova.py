@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.contract import known
+from zipfel.linear import with_random_negatives
 from zipfel.methods import make_method
 from zipfel.metrics import evaluate
-from zipfel.ranker import with_strangers
 from zipfel.run import Run
 
 
@@ -20,7 +20,7 @@ def test_answers_behind_a_shortlist_too() -> None:
 
 def test_strangers_are_new_and_distinct() -> None:
     shortlist = np.array([[0, 1], [2, -1]], dtype=np.int32)
-    found = with_strangers(shortlist, 4, 30, np.random.default_rng(0))
+    found = with_random_negatives(shortlist, 4, 30, np.random.default_rng(0))
     for row in found:
         real = row[row >= 0]
         assert len(set(real)) == len(real)

@@ -13,7 +13,7 @@ from zipfel.cli.console import print_json, say
 from zipfel.cli.options import Model
 
 if TYPE_CHECKING:
-    from zipfel.methods.explanation import Explained
+    from zipfel.explanation import Explained
 
 _VOTERS, _OPENING = 5, 80
 """Training documents that are shown of each label, and how many letters of each."""
@@ -92,6 +92,6 @@ def _print(found: Explained, openings: Mapping[int, str], *, coloured: bool) -> 
 
 def _line(text: str) -> None:
     """Printed without what a document or a label could do to a terminal."""
-    from zipfel.methods.explanation import to_terminal
+    from zipfel.explanation import to_terminal
 
     typer.echo(to_terminal([text], [0.0]))

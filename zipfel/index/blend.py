@@ -67,7 +67,7 @@ class Blend:
         return cls(rules, weights, float(facts["rarity"]))
 
 
-class Neighbourhood:
+class JointNeighbors:
     """Indexes by source over codes in one space, and the ballots that their ids cast.
 
     codes: by source the (ids, vectors) to search by cosine; ballots: (n, n_labels), row i is what id i votes for.
@@ -171,7 +171,7 @@ class Neighbourhood:
     @classmethod
     def restored(
         cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], ballots: sp.csr_matrix, dim: int
-    ) -> Neighbourhood:
+    ) -> JointNeighbors:
         """The counterpart of `state`; arrays that belong to something else are passed over. dim: of the queries."""
         found = cls({}, ballots)
         for source, known in facts.items():

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.index.blend import Blend, Found, Neighbourhood
+from zipfel.index.blend import Blend, Found, JointNeighbors
 from zipfel.index.build import build_index
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
 from zipfel.nn.quantize import pack_table, rounded, unpack_table
@@ -43,14 +43,14 @@ class JoinedVotes:
     know of others. blend: how each source's neighbours vote; none where only the scores count.
     """
 
-    near: Neighbourhood
+    near: JointNeighbors
     blend: Blend | None = None
     share: float = 1.0
 
     @classmethod
     def of(cls, codes: Mapping[str, Vectors], Y: sp.csr_matrix, *, seed: int) -> JoinedVotes:
         """codes: by source (n, dim), whose inner products say who is near; Y (n, n_labels): the points' labels."""
-        near = Neighbourhood({}, Y)
+        near = JointNeighbors({}, Y)
         for source, vectors in codes.items():
             near.indexes[source] = build_index(rounded(vectors, _PACKED), metric="inner", seed=seed)
         return cls(near)
@@ -126,7 +126,7 @@ class JoinedVotes:
         whole = dict(arrays)
         for name in [name for name in arrays if name.endswith(".vectors")]:
             whole[name] = unpack_table(name, arrays, len(arrays[name]), dim)
-        near = Neighbourhood.restored(whole, facts["indexes"], Y, dim)
+        near = JointNeighbors.restored(whole, facts["indexes"], Y, dim)
         blend = None if facts["blend"] is None else Blend.from_facts(facts["blend"])
         if blend is not None and not blend.rules.keys() <= {*near.indexes, *others}:
             raise KeyError("an index that the votes ask for")

@@ -40,6 +40,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
+from zipfel.evidence.blend import or_usual
+from zipfel.evidence.context import Context, Judge
+from zipfel.evidence.drift import Drift
+from zipfel.evidence.setting import COSTS, are_short, likely_cost, likely_damping
+from zipfel.explanation import Explanation
+from zipfel.linear import LinearClassifiers, LinearConfig, damped
 from zipfel.methods.auto_asked import known_features, without_lost
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
@@ -50,18 +56,15 @@ from zipfel.methods.auto_training import train_parts
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
 from zipfel.methods.evidence import canonical
-from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import Propensity
-from zipfel.ranker import RankerConfig, SparseRanker, damped, memory, words
-from zipfel.ranker._votes import cast_votes, fill_up
-from zipfel.ranker.centring import centre_of, centred
-from zipfel.ranker.context import Context, Judge
-from zipfel.ranker.drift import Drift
-from zipfel.ranker.encoder import Encoder, PairEncoder
-from zipfel.ranker.landmarks import FAINT, LandmarkEncoder
-from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.setting import COSTS, are_short, likely_cost, likely_damping
+from zipfel.neighbors import space as memory
+from zipfel.neighbors import words
+from zipfel.neighbors.centring import centre_of, centred
+from zipfel.neighbors.label_sets import Encoder, PairEncoder
+from zipfel.neighbors.regression import FAINT, RegressionEncoder
+from zipfel.neighbors.space import AnyEncoder
+from zipfel.neighbors.votes import cast_votes, fill_up
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once, blas_threads
@@ -104,7 +107,7 @@ class Auto(Method):
         self.cost_ = self.config.ranker.cost or (None if tries else likely_cost(everything.X))
         points = Points(damped(everything.X, self.damping_), everything.Y)
         with run.timed("neighbours"):
-            self.words_ = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
+            self.words_ = words.WordIndex.build(points.X, np.diff(points.Y.indptr) > 0)
             self.Y_, self.neighbors_ = points.Y, self.config.neighbors or n_neighbours(points.Y)
             near = self.words_.search_own(points.X, self._n_near)
         seen = np.ones(points.n_points, dtype=bool)
@@ -156,7 +159,7 @@ class Auto(Method):
         if ranker is not None:
             self.ranker_, self.cost_ = ranker, ranker.config.cost
 
-    def _classifiers(self) -> RankerConfig:
+    def _classifiers(self) -> LinearConfig:
         """Those that change along the file have twice the weights, most of them small."""
         c = self.config
         return c.ranker if self.drift_ is None else c.ranker.replace(threshold=c.drifting.threshold)
@@ -208,7 +211,9 @@ class Auto(Method):
         opinions += self.further_.opinions(X, labels, margin, known, self.words_, self.Y_, drift)
         if c.prior:
             opinions.append(self._log_counts[labels])
-        return labels, np.concatenate([*columns, *(opinion[:, :, None] for opinion in opinions)], axis=2)
+        return labels, np.concatenate(
+            [*columns, *(or_usual(o, labels, ~np.isnan(o))[:, :, None] for o in opinions)], axis=2
+        )
 
     @property
     def _n_near(self) -> int:
@@ -333,10 +338,10 @@ class Auto(Method):
         self.neighbors_ = int(state.fact("neighbors", low=1))
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self._count(self.Y_)
-        self.words_ = words.WordMemory.restored(state.part("words"), n_points, n_features)
+        self.words_ = words.WordIndex.restored(state.part("words"), n_points, n_features)
         self.spaces_ = []
         for name, kept in ((name, state.part(name)) for name in _SPACES if self.config.codes):
-            kind: type[AnyEncoder] = LandmarkEncoder if "projection" in kept else _SPACES[name]
+            kind: type[AnyEncoder] = RegressionEncoder if "projection" in kept else _SPACES[name]
             if kept:  # there are none where a time budget left no room for them
                 self.spaces_.append(memory.Space.restored(kind, kept, self.Y_, n_features))
         drift = state.part("drift") if self.config.drift else None
@@ -347,4 +352,4 @@ class Auto(Method):
         if self.config.classifiers:
             ranker = self.config.ranker.replace(damping=1.0)
             width = self.drift_.n_columns(n_features) if self.drift_ else n_features
-            self.ranker_ = SparseRanker.restored(state.part("ranker"), width, n_labels, ranker)
+            self.ranker_ = LinearClassifiers.restored(state.part("ranker"), width, n_labels, ranker)

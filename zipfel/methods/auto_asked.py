@@ -13,15 +13,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.kernels.sparse_rows import with_entries
-from zipfel.ranker import SparseRanker
-from zipfel.ranker.words import WordMemory
+from zipfel.linear import LinearClassifiers
+from zipfel.neighbors.words import WordIndex
 
 Array = npt.NDArray[Any]
 _BLOCK = 1 << 20
 """Weights that are looked at at a time: of a million points there are a hundred million."""
 
 
-def known_features(memory: WordMemory, classifiers: SparseRanker | None) -> npt.NDArray[np.bool_]:
+def known_features(memory: WordIndex, classifiers: LinearClassifiers | None) -> npt.NDArray[np.bool_]:
     """(n_features,): what neighbours are found by, and what classifiers, which know the most frequent ones, too, have
     weights for."""
     n_features = int(memory.rows.shape[1])

@@ -8,16 +8,16 @@ from typing import Any
 
 from zipfel import config as declared
 from zipfel.config import param, part
-from zipfel.ranker import RankerConfig
-from zipfel.ranker.conjunctions import ConjunctionConfig
-from zipfel.ranker.drift import DriftConfig
-from zipfel.ranker.encoder import MatcherConfig
-from zipfel.ranker.forest import ForestConfig
-from zipfel.ranker.landmarks import RegressionConfig
-from zipfel.ranker.neighbourhood import NeighbourhoodConfig
-from zipfel.ranker.network import NetworkConfig
-from zipfel.ranker.pairing import PairingConfig
-from zipfel.ranker.tree import TreeConfig
+from zipfel.evidence.conjunctions import ConjunctionConfig
+from zipfel.evidence.drift import DriftConfig
+from zipfel.linear import LinearConfig
+from zipfel.linear.tree import TreeConfig
+from zipfel.neighbors.forest import ForestConfig
+from zipfel.neighbors.joint import JointConfig
+from zipfel.neighbors.label_set_training import PairingConfig
+from zipfel.neighbors.label_sets import MatcherConfig
+from zipfel.neighbors.regression import RegressionConfig
+from zipfel.nn.network import NetworkConfig
 
 _LEFT_OUT = ("codes", "forest", "conjunctions", "drift", "neighbourhood", "network", "trials")
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -97,7 +97,7 @@ class AutoConfig(declared.Config):
     woods: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
     conjoining: ConjunctionConfig = part(ConjunctionConfig)  # noqa: RUF009 - a frozen config
     drifting: DriftConfig = part(DriftConfig)  # noqa: RUF009 - a frozen config
-    surroundings: NeighbourhoodConfig = part(NeighbourhoodConfig)  # noqa: RUF009 - a frozen config
+    surroundings: JointConfig = part(JointConfig)  # noqa: RUF009 - a frozen config
     networking: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
     branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
-    ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config
+    ranker: LinearConfig = part(LinearConfig)  # noqa: RUF009 - a frozen config

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.evidence.blend import Blend
+from zipfel.explanation import Explanation, Voter
+from zipfel.linear import LinearClassifiers
 from zipfel.methods.evidence import by_frequency, shared_parts, voters, word_parts
-from zipfel.methods.explanation import Explanation, Voter
-from zipfel.ranker import SparseRanker
-from zipfel.ranker.blend import Blend
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +47,7 @@ class Scored:
     blend: Blend
     together: Array
     bonus: Array
-    ranker: SparseRanker | None
+    ranker: LinearClassifiers | None
     kinds: Sequence[str]
     ids: Array
     weights: Array

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.evidence.conjunctions import Conjunctions
+from zipfel.evidence.drift import Drift
+from zipfel.linear import tree
 from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_parts import Found
 from zipfel.methods.base import State, under
-from zipfel.ranker import tree
-from zipfel.ranker.conjunctions import Conjunctions
-from zipfel.ranker.drift import Drift
-from zipfel.ranker.forest import Forest, can_vote
-from zipfel.ranker.neighbourhood import Along, Neighbourhood
-from zipfel.ranker.network import Network
-from zipfel.ranker.words import WordMemory
+from zipfel.neighbors.forest import Forest, can_vote
+from zipfel.neighbors.joint import Along, JointNeighbors
+from zipfel.neighbors.words import WordIndex
+from zipfel.nn.network import Network
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +43,7 @@ class Further:
     tree: tree.TreeRanker | None = None
     forest: Forest | None = None
     conjunctions: Conjunctions | None = None
-    neighbourhood: Neighbourhood | None = None
+    neighbourhood: JointNeighbors | None = None
     network: Network | None = None
 
     @property
@@ -51,7 +51,7 @@ class Further:
         """Of what they say of a label."""
         found = [tree.OPINIONS if self.tree else (), Forest.OPINIONS if self.forest else ()]
         found += [Conjunctions.OPINIONS if self.conjunctions else ()]
-        found += [Neighbourhood.OPINIONS if self.neighbourhood else (), Network.OPINIONS if self.network else ()]
+        found += [JointNeighbors.OPINIONS if self.neighbourhood else (), Network.OPINIONS if self.network else ()]
         return [name for names in found for name in names]
 
     def opinions(
@@ -60,7 +60,7 @@ class Further:
         labels: Array,
         margin: Array | None,
         known: Known,
-        memory: WordMemory,
+        memory: WordIndex,
         Y: sp.csr_matrix,
         drift: Drift | None,
     ) -> list[npt.NDArray[np.float32]]:
@@ -84,11 +84,11 @@ class Further:
     def without_forest(self) -> Further:
         return replace(self, forest=None)
 
-    def open_to_all(self, memory: WordMemory) -> Further:
+    def open_to_all(self, memory: WordIndex) -> Further:
         """With all points that can vote as voters."""
         return replace(self, forest=self.forest and self.forest.asking(can_vote(memory)))
 
-    def joined(self, X: sp.csr_matrix, memory: WordMemory, Y: sp.csr_matrix) -> Further:
+    def joined(self, X: sp.csr_matrix, memory: WordIndex, Y: sp.csr_matrix) -> Further:
         """With more points X; memory, Y: words and labels of all."""
         return replace(
             self,
@@ -104,7 +104,7 @@ class Further:
         return arrays
 
     @classmethod
-    def restored(cls, state: State, config: AutoConfig, memory: WordMemory, n_features: int, n_labels: int) -> Further:
+    def restored(cls, state: State, config: AutoConfig, memory: WordIndex, n_features: int, n_labels: int) -> Further:
         """The counterpart of `state`; what the config does not ask for is left."""
         found = cls()
         if config.codes and config.tree and (kept := state.part("tree")):
@@ -114,7 +114,7 @@ class Further:
         if config.classifiers and config.conjunctions and (kept := state.part("conjunctions")):
             found = replace(found, conjunctions=Conjunctions.restored(kept, n_features, n_labels))
         if config.neighbourhood and (kept := state.part("neighbourhood")):
-            found = replace(found, neighbourhood=Neighbourhood.restored(kept))
+            found = replace(found, neighbourhood=JointNeighbors.restored(kept))
         if config.network and (kept := state.part("network")):
             found = replace(found, network=Network.restored(kept, n_features, n_labels))
         return found

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
+from zipfel.evidence.blend import Blend, is_true
+from zipfel.evidence.context import FRONT, Context, Judge, precisions
 from zipfel.methods.base import Points
-from zipfel.ranker.blend import Blend, is_true
-from zipfel.ranker.context import FRONT, Context, Judge, precisions
-from zipfel.ranker.forest import Forest
+from zipfel.neighbors.forest import Forest
 from zipfel.run import Run
 
 Array = npt.NDArray[Any]

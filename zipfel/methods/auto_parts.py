@@ -11,27 +11,27 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.evidence.conjunctions import ConjunctionConfig, Conjunctions, with_pairs
+from zipfel.evidence.drift import Drift, DriftConfig
+from zipfel.evidence.setting import Asked, are_long, choose_cost
 from zipfel.index.dense import is_dense
+from zipfel.linear import LinearClassifiers, LinearConfig, Problems, with_random_negatives
+from zipfel.linear.tree import LabelTree, TreeConfig, TreeRanker
 from zipfel.methods.auto_judge import DEAR
 from zipfel.methods.base import Points
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
-from zipfel.ranker._votes import cast_votes
-from zipfel.ranker.conjunctions import ConjunctionConfig, Conjunctions, with_pairs
-from zipfel.ranker.drift import Drift, DriftConfig
-from zipfel.ranker.encoder import MatcherConfig
-from zipfel.ranker.forest import Forest, ForestConfig, can_vote
-from zipfel.ranker.landmarks import Kernel, LandmarkEncoder, Landmarks, RegressionConfig
-from zipfel.ranker.memory import AnyEncoder
-from zipfel.ranker.network import Network, NetworkConfig, NetworkTraining
-from zipfel.ranker.pairing import Pairing, PairingConfig
-from zipfel.ranker.setting import Asked, are_long, choose_cost
-from zipfel.ranker.tree import LabelTree, TreeConfig, TreeRanker
-from zipfel.ranker.words import WordMemory, weights_by_cosine
+from zipfel.neighbors.forest import Forest, ForestConfig, can_vote
+from zipfel.neighbors.label_set_training import Pairing, PairingConfig
+from zipfel.neighbors.label_sets import MatcherConfig
+from zipfel.neighbors.regression import Kernel, Landmarks, RegressionConfig, RegressionEncoder
+from zipfel.neighbors.space import AnyEncoder
+from zipfel.neighbors.votes import cast_votes
+from zipfel.neighbors.words import WordIndex, weights_by_cosine
+from zipfel.nn.network import Network, NetworkConfig, NetworkTraining
 from zipfel.run import Run
 from zipfel.threads import blas_threads
 
 if TYPE_CHECKING:
-    from zipfel.ranker.matcher import Matcher
+    from zipfel.neighbors._matcher_torch import Matcher
 
 Array = npt.NDArray[Any]
 Found = tuple[Array, Array]
@@ -142,12 +142,12 @@ class Fitting:
 
     def codes(self, encoder: AnyEncoder) -> npt.NDArray[np.float32]:
         """(n, dim) of all points."""
-        if isinstance(encoder, LandmarkEncoder):
+        if isinstance(encoder, RegressionEncoder):
             return encoder.encode(self.points.X, self._kernels)
         return encoder.encode(self.points.X)
 
     def train_matcher(self, config: MatcherConfig, seen: Array) -> AnyEncoder:
-        from zipfel.ranker.matcher import Matcher  # it needs torch, which takes a second to load
+        from zipfel.neighbors._matcher_torch import Matcher  # it needs torch, which takes a second to load
 
         gc.collect()  # loading it leaves a cycle of frames, and with them all that is learnt here would stay
         points = self._seen(seen)
@@ -187,7 +187,7 @@ class Fitting:
             training = NetworkTraining(config, self.points.X, self.points.Y, run).fit(run)
             return training.network() if training.finished else None
 
-    def train_forest(self, config: ForestConfig, memory: WordMemory, seen: Array) -> Forest:
+    def train_forest(self, config: ForestConfig, memory: WordIndex, seen: Array) -> Forest:
         """A forest of fewer points stays, and the others have a vote."""
         if self._forest is None:
             seed = int(self.run.rng(26).integers(2**31))
@@ -214,7 +214,7 @@ class Fitting:
         """Of a document: few long ones have too many words that only the shortlisted tell apart."""
         return _STRANGERS[int(self.points.n_points < _FEW_LONG and are_long(self.points.X))]
 
-    def train_conjunctions(self, config: ConjunctionConfig, ranker: RankerConfig, seen: Array) -> Conjunctions:
+    def train_conjunctions(self, config: ConjunctionConfig, ranker: LinearConfig, seen: Array) -> Conjunctions:
         """On what the classifiers of single words have learnt from just before; once: they are one voice among others,
         and with some points more it would say the same."""
         if self._conjoined is None or _are_many_more(seen, self._conjoined[1]):
@@ -236,7 +236,7 @@ class Fitting:
             ids, cosines = self.near_among(seen, joining[a : a + _BLOCK])
             weights = weights_by_cosine(cosines).sum(axis=2, keepdims=True)  # all votes together make the order
             found[a : a + _BLOCK] = cast_votes(ids, weights, self.points.Y, shortlist)[0]
-        self._short[joining] = with_strangers(found, self.points.n_labels, strangers, self.run.rng(23))
+        self._short[joining] = with_random_negatives(found, self.points.n_labels, strangers, self.run.rng(23))
         self._listed |= seen
         problems = Problems.build(self.points.Y[rows], self._short if seen.all() else self._short[rows])
         if self._solved is not None:
@@ -245,7 +245,7 @@ class Fitting:
         self._solved = problems, rows
         return problems
 
-    def choose_cost(self, ranker: RankerConfig, costs: tuple[float, float], problems: Problems, seen: Array) -> float:
+    def choose_cost(self, ranker: LinearConfig, costs: tuple[float, float], problems: Problems, seen: Array) -> float:
         """On the points that are not seen."""
         held = np.flatnonzero(~seen)
         ids, cosines = self.near_among(seen, held)
@@ -254,10 +254,10 @@ class Fitting:
         X = self._seen_rows(seen)
         return choose_cost(X, problems, asked, ranker, costs, seed=self.run.seed, threads=self.run.threads)
 
-    def train_classifiers(self, ranker: SparseRanker, problems: Problems, seen: Array) -> None:
+    def train_classifiers(self, ranker: LinearClassifiers, problems: Problems, seen: Array) -> None:
         ranker.fit(self._seen_rows(seen), problems, seed=self.run.seed, threads=self.run.threads)
 
-    def train_tree(self, config: TreeConfig, ranker: RankerConfig, codes: Array, seen: Array) -> TreeRanker:
+    def train_tree(self, config: TreeConfig, ranker: LinearConfig, codes: Array, seen: Array) -> TreeRanker:
         """codes: (n, dim) of all points. The tree of fewer points stays; labels that they did not have join it."""
         points, rows = self._seen(seen), np.flatnonzero(seen)
         labels = np.unique(points.Y.indices)
@@ -274,7 +274,7 @@ class Fitting:
             problems.start_from(self._grown[1], np.searchsorted(rows, self._grown[2]))
         self._grown = tree, problems, rows
         asked = {"cost": config.cost, "threshold": config.threshold, "tolerance": config.tolerance}
-        judge = SparseRanker(ranker.replace(damping=1.0, **asked))
+        judge = LinearClassifiers(ranker.replace(damping=1.0, **asked))
         return TreeRanker(tree, judge.fit(points.X, problems, seed=self.run.seed, threads=self.run.threads))
 
     def _seen_rows(self, seen: Array) -> sp.csr_matrix:

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from zipfel.evidence.setting import are_long
+from zipfel.linear import LinearClassifiers
 from zipfel.methods.auto_config import AutoConfig
 from zipfel.methods.auto_further import Further
 from zipfel.methods.auto_parts import Fitting, n_shortlisted, n_strangers
-from zipfel.ranker import SparseRanker
-from zipfel.ranker.memory import AnyEncoder, Space
-from zipfel.ranker.neighbourhood import Neighbourhood
-from zipfel.ranker.setting import are_long
-from zipfel.ranker.words import WordMemory
+from zipfel.neighbors.joint import JointNeighbors
+from zipfel.neighbors.space import AnyEncoder, Space
+from zipfel.neighbors.words import WordIndex
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
@@ -25,12 +25,12 @@ class Parts(NamedTuple):
     """spaces: of an encoder's codes, and of pairs'; ranker: None without classifiers."""
 
     spaces: list[Space]
-    ranker: SparseRanker | None
+    ranker: LinearClassifiers | None
     further: Further
 
 
 def train_parts(
-    c: AutoConfig, fitting: Fitting, memory: WordMemory, seen: Array, cost: float | None, tried: tuple[float, float]
+    c: AutoConfig, fitting: Fitting, memory: WordIndex, seen: Array, cost: float | None, tried: tuple[float, float]
 ) -> Parts:
     """On the points that are `seen`, a mask (n,); what was learnt on fewer points goes on from there. cost: of the
     classifiers; none: the first that is tried, unless the second wins on the points that are not seen (beside a
@@ -65,7 +65,7 @@ def train_parts(
             strangers = n_strangers(c.strangers, points.Y, fitting.most_strangers())
             problems = fitting.problems(seen, n_shortlisted(c.shortlist, points.Y, networked=networked), strangers)
             found = cost or (tried[0] if networked else fitting.choose_cost(c.ranker, tried, problems, seen))
-            grown["ranker"] = SparseRanker(c.ranker.replace(damping=1.0, cost=found))
+            grown["ranker"] = LinearClassifiers(c.ranker.replace(damping=1.0, cost=found))
             fitting.train_classifiers(grown["ranker"], problems, seen)
         if c.conjunctions and fitting.has_time and fitting.has_room_for_conjunctions():
             with run.timed("conjunctions"):
@@ -87,5 +87,5 @@ def train_parts(
         with run.timed("pairing"):
             encoded(grown.pop("pairs"))
     if c.neighbourhood and fitting.has_time and are_long(points.X):
-        grown["neighbourhood"] = Neighbourhood.of(c.surroundings)
+        grown["neighbourhood"] = JointNeighbors.of(c.surroundings)
     return Parts(spaces, grown.pop("ranker", None), Further(**grown))

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
-from zipfel.ranker.drift import Drift
-from zipfel.ranker.words import WordMemory
+from zipfel.evidence.drift import Drift
+from zipfel.linear import LinearClassifiers, LinearConfig, Problems, with_random_negatives
+from zipfel.neighbors.words import WordIndex
 from zipfel.ranking import Ranking
 
 Array = npt.NDArray[Any]
@@ -38,27 +38,27 @@ def new_labels(Y: sp.csr_matrix, n_before: int) -> Array:
 
 
 def extended(
-    ranker: SparseRanker,
-    memory: WordMemory,
+    ranker: LinearClassifiers,
+    memory: WordIndex,
     Y: sp.csr_matrix,
     new: Array,
-    config: RankerConfig,
+    config: LinearConfig,
     *,
     near: int,
     strangers: int,
     drift: Drift | None = None,
-) -> SparseRanker:
+) -> LinearClassifiers:
     """The classifiers as they are, and ones of the labels that are new, learnt from `near` points of each of theirs and
     so many strangers. drift: by which all of them see the points."""
     learnt = None
     if len(new):
         X = memory.unit_rows
         problems = _problems(memory, Y, new, near=near, strangers=strangers)
-        learnt = SparseRanker(config).fit(drift.rows(X, drift.places) if drift else X, problems)
+        learnt = LinearClassifiers(config).fit(drift.rows(X, drift.places) if drift else X, problems)
     return _with_classifiers(ranker, learnt, new, int(Y.shape[1]))
 
 
-def _problems(memory: WordMemory, Y: sp.csr_matrix, new: Array, *, near: int, strangers: int) -> Problems:
+def _problems(memory: WordIndex, Y: sp.csr_matrix, new: Array, *, near: int, strangers: int) -> Problems:
     """What classifiers of the labels that are new learn from, in their order."""
     n_labels, own = int(Y.shape[1]), Y[:, new]
     close = _near_positives(memory, memory.unit_rows, own, near)
@@ -66,11 +66,11 @@ def _problems(memory: WordMemory, Y: sp.csr_matrix, new: Array, *, near: int, st
     hard: npt.NDArray[np.int32] = np.append(new, -1).astype(np.int32)[places]  # among all, as strangers are drawn
     local = np.full(n_labels + 1, -1, dtype=np.int32)
     local[new] = np.arange(len(new))
-    found = local[with_strangers(hard, n_labels, strangers, np.random.default_rng(0))]
+    found = local[with_random_negatives(hard, n_labels, strangers, np.random.default_rng(0))]
     return Problems.build(own, found)
 
 
-def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, near: int) -> sp.csr_matrix:
+def _near_positives(memory: WordIndex, X: sp.csr_matrix, own: sp.csr_matrix, near: int) -> sp.csr_matrix:
     """(n, n_new): how many of each label's points a point is near to."""
     asked = np.flatnonzero(np.diff(own.indptr))
     ids, _ = memory.search(X[asked], near)
@@ -81,7 +81,9 @@ def _near_positives(memory: WordMemory, X: sp.csr_matrix, own: sp.csr_matrix, ne
     return sp.csr_matrix(links @ own[asked])
 
 
-def _with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Array, n_labels: int) -> SparseRanker:
+def _with_classifiers(
+    ranker: LinearClassifiers, learnt: LinearClassifiers | None, new: Array, n_labels: int
+) -> LinearClassifiers:
     """The ranker's classifiers, those that were learnt for the new labels, and a plain no for labels without
     points."""
     parts = [each.state() for each in (ranker, learnt) if each is not None]
@@ -101,4 +103,4 @@ def _with_classifiers(ranker: SparseRanker, learnt: SparseRanker | None, new: Ar
     rows = sp.vstack(stacked, format="csr")[order]
     arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data.astype(stored)}
     arrays |= {name: np.concatenate([part[name] for part in parts])[order] for name in ("scale", "bias")}
-    return SparseRanker.restored(arrays, n_features, n_labels, ranker.config)
+    return LinearClassifiers.restored(arrays, n_features, n_labels, ranker.config)

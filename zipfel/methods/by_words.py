@@ -19,10 +19,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.config import param
+from zipfel.linear import LinearClassifiers, LinearConfig, damped
 from zipfel.methods.auto_parts import Fitting, Found
 from zipfel.methods.base import Points, State, under, unpack_csr
-from zipfel.ranker import RankerConfig, SparseRanker, damped, words
-from zipfel.ranker._votes import cast_votes
+from zipfel.neighbors import words
+from zipfel.neighbors.votes import cast_votes
 from zipfel.run import Run
 
 Array = npt.NDArray[Any]
@@ -31,7 +32,7 @@ _SHORT, _STRANGERS = 50, 10
 
 
 @dataclass(frozen=True)
-class SparseConfig(RankerConfig):
+class SparseConfig(LinearConfig):
     """Weights of half the usual number: the sparse classifiers are one opinion of several."""
 
     threshold: float = param(0.07, "weights up to this are dropped", low=0)
@@ -59,8 +60,8 @@ class Words:
 
     settings: Asked
     Y: sp.csr_matrix
-    memory: words.WordMemory | None = None
-    ranker: SparseRanker | None = None
+    memory: words.WordIndex | None = None
+    ranker: LinearClassifiers | None = None
 
     def damped(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return damped(X, self.settings.ranker.damping)
@@ -92,10 +93,10 @@ class Words:
             rows = {"Y.indptr": edges, "Y.indices": labels, "Y.data": np.ones(len(labels), dtype=np.float32)}
             n_points = max(0, len(edges) - 1)
             Y = unpack_csr(State(rows), "Y", (n_points, n_labels))
-            memory = words.WordMemory.restored(state.part("memory"), n_points, n_features)
+            memory = words.WordIndex.restored(state.part("memory"), n_points, n_features)
             found = replace(found, Y=Y, memory=memory)
         if settings.sparse:
-            ranker = SparseRanker.restored(state.part("ranker"), n_features, n_labels, _undamped(settings))
+            ranker = LinearClassifiers.restored(state.part("ranker"), n_features, n_labels, _undamped(settings))
             found = replace(found, ranker=ranker)
         return found
 
@@ -116,14 +117,14 @@ def learn_words(settings: Asked, points: Points, n_train: int, run: Run) -> Lear
     seen = np.arange(points.n_points) < n_train
     with run.timed("words"):
         points = Points(damped(points.X, settings.ranker.damping), points.Y)
-        memory = words.WordMemory.build(points.X, np.diff(points.Y.indptr) > 0)
+        memory = words.WordIndex.build(points.X, np.diff(points.Y.indptr) > 0)
         fitting = Fitting(points, memory.search_own(points.X, settings.neighbors), run)
         near = fitting.near_among(seen, slice(n_train, None))
-    rankers: list[SparseRanker | None] = [None, None]
+    rankers: list[LinearClassifiers | None] = [None, None]
     if settings.sparse:
         with run.timed("sparse"):
             for i, known in enumerate((seen, everyone)):
-                ranker = SparseRanker(_undamped(settings))
+                ranker = LinearClassifiers(_undamped(settings))
                 fitting.train_classifiers(ranker, fitting.problems(known, _SHORT, _STRANGERS), known)
                 rankers[i] = ranker
     first = Words(settings, points.Y, memory if settings.votes else None, rankers[0])

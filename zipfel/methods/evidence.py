@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.methods.explanation import Explanation, Voter
+from zipfel.explanation import Explanation, Voter
 
 Array = npt.NDArray[Any]
 _SHARED = 3

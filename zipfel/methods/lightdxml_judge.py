@@ -15,7 +15,7 @@ from zipfel.methods.base import Points
 from zipfel.methods.lightdxml_config import LightDXMLConfig
 from zipfel.methods.lightdxml_network import Network
 from zipfel.methods.opinions import Voted
-from zipfel.ranker.voters import KINDS, Voters
+from zipfel.neighbors.voters import KINDS, Voters
 
 Codes = npt.NDArray[np.float32]
 Hidden = Sequence[Codes]

@@ -40,7 +40,7 @@ from torch.nn.functional import normalize
 
 from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
-from zipfel.index.blend import RARITY, Blend, Neighbourhood
+from zipfel.index.blend import RARITY, Blend, JointNeighbors
 from zipfel.index.choice import CUTS, VoteRule, mean_precision
 from zipfel.losses.contrastive import noise_contrastive
 from zipfel.losses.infonce import info_nce
@@ -252,7 +252,7 @@ class Mnn(Method):
 
     # -- prediction: encode, search, vote
 
-    def _neighbourhood(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...]) -> Neighbourhood:
+    def _neighbourhood(self, encoders: Encoders, train: Points, seed: int, sources: tuple[str, ...]) -> JointNeighbors:
         """Label l is voter l, training point i is voter n_labels + i; those without a code have no vote."""
         L = train.n_labels
         labelled = np.diff(train.Y.indptr) > 0
@@ -265,7 +265,7 @@ class Mnn(Method):
             "points": lambda: encoders.points(train.X[full]),
         }
         codes = {source: (voters[source], self._compact(encode[source]())) for source in sources}
-        return Neighbourhood(codes, ballots(train.Y), seed=seed)
+        return JointNeighbors(codes, ballots(train.Y), seed=seed)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         codes = self.encoders_.points(X)
@@ -312,4 +312,4 @@ class Mnn(Method):
         arrays = dict(state.arrays)
         for name in (f"{source}.vectors" for source in indexes):
             arrays[name] = unpack_table(name, arrays, len(state.array(name, ndim=2)), width)
-        self.neighbourhood_ = Neighbourhood.restored(arrays, indexes, ballots(self.Y_), width)
+        self.neighbourhood_ = JointNeighbors.restored(arrays, indexes, ballots(self.Y_), width)

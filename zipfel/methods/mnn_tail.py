@@ -22,13 +22,13 @@ import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
+from zipfel.evidence.blend import Blend, is_true
 from zipfel.index.choice import CUTS
 from zipfel.index.sparse import SparseIndex, unit_csr
+from zipfel.linear import LinearClassifiers, LinearConfig
 from zipfel.methods.base import Points, State
 from zipfel.metrics import Propensity, evaluate
-from zipfel.ranker import RankerConfig, SparseRanker
-from zipfel.ranker.blend import Blend, is_true
-from zipfel.ranker.centroids import label_centroids
+from zipfel.neighbors.centroids import label_centroids
 from zipfel.ranking import Ranking
 
 Array = npt.NDArray[Any]
@@ -74,7 +74,7 @@ def strangers_held_out(
 class Tail:
     """centroids: of all labels; counts: (n_labels,) their points, of n_points; blend and bonus: see the module."""
 
-    centroids: SparseRanker
+    centroids: LinearClassifiers
     counts: npt.NDArray[np.int64]
     n_points: int
     blend: Blend
@@ -104,7 +104,7 @@ class Tail:
     @classmethod
     def of(cls, points: Points, blend: Blend, bonus: float, precision: str = "int8") -> Tail:
         """precision: how centroids are kept."""
-        centroids = SparseRanker.of(label_centroids(points.X, points.Y, _WIDTH), _as_given(precision))
+        centroids = LinearClassifiers.of(label_centroids(points.X, points.Y, _WIDTH), _as_given(precision))
         return cls(centroids, np.bincount(points.Y.indices, minlength=points.n_labels), points.n_points, blend, bonus)
 
     @cached_property
@@ -146,10 +146,10 @@ class Tail:
         if not isinstance(kept, Mapping) or not isinstance(kept.get("blend"), Mapping):
             raise ModelFileError("the model lacks what it knows of rare labels")
         bonus = State(facts=kept).fact("bonus", low=0, high=1e6)
-        centroids = SparseRanker.restored(arrays, n_features, Y.shape[1], _as_given(precision))
+        centroids = LinearClassifiers.restored(arrays, n_features, Y.shape[1], _as_given(precision))
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
         return cls(centroids, counts, Y.shape[0], Blend.from_facts(kept["blend"], _EVIDENCE), bonus)
 
 
-def _as_given(precision: str) -> RankerConfig:
-    return RankerConfig(damping=1.0, precision=precision)
+def _as_given(precision: str) -> LinearConfig:
+    return LinearConfig(damping=1.0, precision=precision)

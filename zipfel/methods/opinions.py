@@ -21,14 +21,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
+from zipfel.evidence.blend import Blend, is_true
 from zipfel.index.choice import CUTS, mean_precision
 from zipfel.methods.auto_parts import Found
 from zipfel.methods.base import Points, State, under
 from zipfel.methods.by_words import Asked, Learnt, Words
 from zipfel.metrics import Propensity
-from zipfel.ranker import words
-from zipfel.ranker.blend import Blend, is_true
-from zipfel.ranker.voters import votes_of
+from zipfel.neighbors import words
+from zipfel.neighbors.voters import votes_of
 from zipfel.ranking import Ranking
 
 Array = npt.NDArray[Any]

@@ -19,12 +19,12 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param, part
+from zipfel.explanation import Explanation
+from zipfel.linear import LinearClassifiers, LinearConfig, Problems, damped, with_random_negatives
 from zipfel.methods.base import Method, Points, State
 from zipfel.methods.centroid import Centroid, CentroidConfig
 from zipfel.methods.evidence import by_frequency, explain_linear
-from zipfel.methods.explanation import Explanation
 from zipfel.methods.popular import fill_blank
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, damped, with_strangers
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
@@ -37,7 +37,7 @@ class OvaConfig(declared.Config):
     shortlist: int = param(200, "labels of a document that are learnt from and scored", low=1)
     strangers: int = param(20, "random labels of a document that are learnt from besides", low=0)
     all_below: int = param(20_000_000, "points times labels up to which there is no shortlist", low=0)
-    ranker: RankerConfig = part(RankerConfig)  # noqa: RUF009 - a frozen config
+    ranker: LinearConfig = part(LinearConfig)  # noqa: RUF009 - a frozen config
 
 
 class Ova(Method):
@@ -55,14 +55,14 @@ class Ova(Method):
             self.all_labels_ = train.n_points * train.n_labels <= c.all_below
             shortlist = self._learnt_from(train, run)
         with run.timed("classifiers"):
-            self.ranker_ = SparseRanker(c.ranker).fit(train.X, Problems.build(train.Y, shortlist), seed=run.seed)
+            self.ranker_ = LinearClassifiers(c.ranker).fit(train.X, Problems.build(train.Y, shortlist), seed=run.seed)
 
     def _learnt_from(self, train: Points, run: Run) -> npt.NDArray[np.int32]:
         """(n, k) distinct labels a training point, -1 pads."""
         if self.all_labels_:
             return _every_label(train.n_points, train.n_labels)
         near = self.centroid_.predict(train.X, min(self.config.shortlist, train.n_labels)).labels.astype(np.int32)
-        return with_strangers(near, train.n_labels, self.config.strangers, run.rng(30))
+        return with_random_negatives(near, train.n_labels, self.config.strangers, run.rng(30))
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         parts = [self._rank(X[a : a + _BLOCK], k) for a in range(0, max(1, X.shape[0]), _BLOCK)]
@@ -95,7 +95,7 @@ class Ova(Method):
         self.centroid_.restore(state, n_features, n_labels)
         self.all_labels_ = bool(state.facts["all_labels"])
         arrays = state.part("ranker")
-        self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)
+        self.ranker_ = LinearClassifiers.restored(arrays, n_features, n_labels, self.config.ranker)
 
 
 def _every_label(n_points: int, n_labels: int) -> npt.NDArray[np.int32]:

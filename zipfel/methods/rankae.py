@@ -39,6 +39,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from zipfel.errors import ModelFileError, ParameterError
+from zipfel.explanation import Explanation
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS
 from zipfel.index.joined_votes import SHARES, Finder, JoinedVotes, Scores
@@ -46,7 +47,6 @@ from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
-from zipfel.methods.explanation import Explanation
 from zipfel.methods.rankae_config import PRESETS, RankAeConfig
 from zipfel.methods.word_voters import WordVoters
 from zipfel.nn.attention import DualAttention

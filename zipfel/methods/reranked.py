@@ -22,9 +22,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.config import param, part
+from zipfel.evidence.blend import Blend, is_true
+from zipfel.linear import LinearClassifiers, LinearConfig, Problems, with_random_negatives
 from zipfel.methods.base import Method, Points, State
-from zipfel.ranker import Problems, RankerConfig, SparseRanker, with_strangers
-from zipfel.ranker.blend import Blend, is_true
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
@@ -35,7 +35,7 @@ _BLOCK = 2048
 
 
 @dataclass(frozen=True)
-class RerankConfig(RankerConfig):
+class RerankConfig(LinearConfig):
     enabled: bool = param(False, "sparse classifiers rank the method's shortlist anew")
     shortlist: int = param(100, "labels of the method that are ranked anew", low=1)
     strangers: int = param(10, "random labels of a document that classifiers learn from besides", low=0)
@@ -54,8 +54,8 @@ class Reranked(Method):
         super().fit(rest, valid, run)  # type: ignore[safe-super]
         with run.timed("ranker"):
             shortlist = self._shortlist(rest.X).labels.astype(np.int32)
-            learnt_from = with_strangers(shortlist, rest.n_labels, c.strangers, run.rng(41))
-            self.ranker_ = SparseRanker(c).fit(rest.X, Problems.build(rest.Y, learnt_from), seed=run.seed)
+            learnt_from = with_random_negatives(shortlist, rest.n_labels, c.strangers, run.rng(41))
+            self.ranker_ = LinearClassifiers(c).fit(rest.X, Problems.build(rest.Y, learnt_from), seed=run.seed)
             labels, evidence = self._evidence(held.X)
             self.rerank_ = Blend.fit_top(_EVIDENCE, evidence, is_true(labels, held.Y), labels >= 0, monotone=_EVIDENCE)
 
@@ -91,7 +91,7 @@ class Reranked(Method):
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         arrays = state.part("ranker")
         if arrays:
-            self.ranker_ = SparseRanker.restored(arrays, n_features, n_labels, self.config.ranker)  # type: ignore[attr-defined]
+            self.ranker_ = LinearClassifiers.restored(arrays, n_features, n_labels, self.config.ranker)  # type: ignore[attr-defined]
             self.rerank_ = Blend.from_facts(state.facts["ranker_blend"], _EVIDENCE)
         super().restore(state, n_features, n_labels)  # type: ignore[safe-super]
 

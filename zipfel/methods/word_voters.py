@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from zipfel.index.blend import Found
 from zipfel.index.choice import choose_votes
 from zipfel.index.joined_votes import Finder
+from zipfel.linear import damped
 from zipfel.methods.base import Points
-from zipfel.ranker import damped
-from zipfel.ranker.words import WordMemory
+from zipfel.neighbors.words import WordIndex
 from zipfel.ranking import PAD
 
 DAMPINGS = (1.0, 0.6)
@@ -30,13 +30,13 @@ _ASKED = 80
 class WordVoters:
     """The voters' words, and the power to which feature values count."""
 
-    memory: WordMemory
+    memory: WordIndex
     damping: float
 
     @classmethod
     def of(cls, X: sp.csr_matrix, damping: float) -> WordVoters:
         """X: (n, n_features); row i is voter i."""
-        return cls(WordMemory.build(damped(X, damping), np.ones(X.shape[0], dtype=bool)), damping)
+        return cls(WordIndex.build(damped(X, damping), np.ones(X.shape[0], dtype=bool)), damping)
 
     @classmethod
     def chosen(cls, train: Points, held: Points) -> WordVoters:
@@ -66,7 +66,7 @@ class WordVoters:
     def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], n_points: int, n_features: int) -> WordVoters:
         """The counterpart of `state`."""
         found = [damping for damping in DAMPINGS if np.array_equal(arrays.get("damping", []), [damping])]
-        memory = WordMemory.restored(arrays, n_points, n_features)
+        memory = WordIndex.restored(arrays, n_points, n_features)
         if not found:
             raise ValueError("the damping of the words that vote")
         return cls(memory, found[0])

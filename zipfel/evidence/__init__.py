@@ -1,0 +1,1 @@
+"""Evidence for labels, joined by a judge: what `auto` is made of."""

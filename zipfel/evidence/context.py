@@ -1,0 +1,222 @@
+"""What a document's likely labels say about each other: some go together, some never do.
+
+    p(l): what the blend thinks, as a chance; T: the ten likeliest candidates; n(l, k): points with both labels
+    for(l)     = log sum_{k in T, k != l} p(k) n(l, k) / n(k)                 how often the likely ones bring it
+    against(l) = - sum_{k in T, k != l} p(k) (1 - n(l, k) / n(l))             how many of them it comes without
+
+A second blend joins these two with all other evidence. It is kept where it ranks held-out points better beyond doubt:
+where labels are a taxonomy (a poodle is a dog is an animal), or a document has one label only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from numba import njit
+
+from zipfel.errors import ModelFileError
+from zipfel.evidence.blend import Blend
+from zipfel.evidence.products import Products
+from zipfel.threads import over_blocks
+
+Array = npt.NDArray[Any]
+OTHERS = ("other labels: for", "other labels: against")
+_TOP = 10
+_FAINT = 1e-3
+_WIDEST, _PAIRS = 100, 5e7
+"""Points with more labels are not counted; nor are labels where points have more pairs of them than this in all."""
+_FEWEST, _RUNS, _SURE = 200, 50, 2.0
+"""Held-out points below which there is no second blend; runs of them that are compared; standard errors to win by."""
+_CUTS = (1, 3, 5)
+FRONT = 40
+"""Candidates of a document that may come to be among its best five, whatever else is found out about them."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """together: (n_labels, n_labels) CSR, points that have both; counts: (n_labels,) points of each."""
+
+    together: sp.csr_matrix
+    counts: Array
+
+    @classmethod
+    def of(cls, Y: sp.csr_matrix) -> Context:
+        widths = np.diff(Y.indptr)
+        narrow = Y[np.flatnonzero(widths <= _WIDEST)]
+        if (np.diff(narrow.indptr).astype(np.float64) ** 2).sum() > _PAIRS:
+            narrow = narrow[:0]
+        ones = sp.csr_matrix((np.ones(narrow.nnz, dtype=np.float32), narrow.indices, narrow.indptr), narrow.shape)
+        together = sp.csr_matrix(ones.T @ ones)
+        together.sort_indices()
+        return cls(together, np.bincount(narrow.indices, minlength=Y.shape[1]).astype(np.float32))
+
+    def evidence(self, labels: Array, scores: Array) -> npt.NDArray[np.float32]:
+        """(n, c, 2) for candidates (n, c), -1 pads, and their log-odds."""
+        chances = np.where(labels < 0, np.float32(0), 1 / (1 + np.exp(-scores))).astype(np.float32)
+        out = np.zeros((*labels.shape, 2), dtype=np.float32)
+        kept = (
+            self.together.indptr.astype(np.int64, copy=False),
+            self.together.indices.astype(np.int32, copy=False),
+            self.together.data,
+        )
+        ids = labels.astype(np.int64, copy=False)
+        over_blocks(lambda a, b: _ask_others(a, b, ids, chances, *kept, self.counts, _TOP, out), len(labels))
+        out[:, :, 0] = np.log(out[:, :, 0] + np.float32(_FAINT))
+        return out
+
+
+@dataclass(frozen=True)
+class Judge:
+    """first: joins the evidence; second: joins it with what the likely labels say of each other, where that pays;
+    products: of what kinds of evidence say together, added to either."""
+
+    first: Blend
+    second: Blend | None = None
+    products: Products | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        names: Sequence[str],
+        labels: Array,
+        evidence: Array,
+        hits: Array,
+        context: Context | None,
+        *,
+        monotone: Sequence[str],
+        first: Blend | None = None,
+    ) -> Judge:
+        """labels: (n, c) candidates, -1 pads; evidence: (n, c, f); hits: (n, c); context: none, for no second; first:
+        where it is known."""
+        first = first or Blend.fit_top(names, evidence, hits, labels >= 0, monotone=monotone)
+        return cls(first, _learn_second(first, context, labels, evidence, hits, monotone) if context else None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.second or self.first).names
+
+    def __call__(self, labels: Array, evidence: Array, context: Context | None) -> npt.NDArray[np.float32]:
+        """(n, c) log-odds."""
+        blend, evidence = self.in_context(labels, evidence, context)
+        scores = blend(evidence)
+        return scores if self.products is None else scores + self.added(labels, scores, evidence)
+
+    def added(self, labels: Array, scores: Array, evidence: Array) -> npt.NDArray[np.float32]:
+        """(n, c) what products add to scores by the evidence that `in_context` tells of labels, -1 pads."""
+        if self.products is None:
+            return np.zeros(labels.shape, dtype=np.float32)
+        return self.products.added(np.where(labels >= 0, scores, np.float32(-np.inf)), evidence)
+
+    def with_products(self, labels: Array, evidence: Array, hits: Array, context: Context | None) -> Judge:
+        """Learnt of the documents that the blends were learnt of."""
+        blend, evidence = self.in_context(labels, evidence, context)
+        scores = np.where(labels >= 0, blend(evidence), np.float32(-np.inf))
+        return replace(self, products=Products.fit(scores, evidence, hits))
+
+    def in_context(self, labels: Array, evidence: Array, context: Context | None) -> tuple[Blend, Array]:
+        """What judges the labels in the end, and by what evidence."""
+        if self.second is None or context is None:
+            return self.first, evidence
+        return self.second, np.concatenate([evidence, context.evidence(labels, self.first(evidence))], axis=2)
+
+    def facts(self) -> dict[str, Any]:
+        parts = {"first": self.first, "second": self.second, "products": self.products}
+        return {name: part.facts() if part else None for name, part in parts.items()}
+
+    @classmethod
+    def from_facts(cls, facts: Any, names: Sequence[str]) -> Judge:
+        """The counterpart of `facts`; `names` is what the evidence will be."""
+        if not isinstance(facts, Mapping) or "first" not in facts:
+            raise ModelFileError("the blend in the model is damaged: it has no first")
+        second, products = facts.get("second"), facts.get("products")
+        judge = cls(
+            Blend.from_facts(facts["first"], names),
+            Blend.from_facts(second, [*names, *OTHERS]) if second is not None else None,
+        )
+        return judge if products is None else replace(judge, products=Products.from_facts(products, len(judge.names)))
+
+
+def _learn_second(
+    first: Blend, context: Context, labels: Array, evidence: Array, hits: Array, monotone: Sequence[str]
+) -> Blend | None:
+    """None where either half of the documents does not tell the other's labels better with it than `first` does."""
+    if len(labels) < _FEWEST:
+        return None
+    scores = np.where(labels >= 0, first(evidence), -np.inf)
+    front = np.argpartition(-scores, min(FRONT, scores.shape[1]) - 1, axis=1)[:, :FRONT]  # the others stay behind
+    labels, scores, hits = (np.take_along_axis(part, front, axis=1) for part in (labels, scores, hits))
+    evidence, known = np.take_along_axis(evidence, front[:, :, None], axis=1), labels >= 0
+    evidence = np.concatenate([evidence, context.evidence(labels, scores)], axis=2)
+    width = min(_TOP, scores.shape[1])
+    best = known & (scores >= -np.partition(-scores, width - 1, axis=1)[:, width - 1 : width])
+    start = Blend((*first.names, *OTHERS), (*first.weights, 0.0, 0.0), first.bias)
+
+    def learnt(rows: Array) -> Blend:
+        chosen = best & rows[:, None]
+        return Blend.fit(start.names, evidence[chosen], hits[chosen], monotone=(*monotone, *OTHERS), start=start)
+
+    half = np.arange(len(labels)) < len(labels) // 2
+    joined = np.where(half[:, None], learnt(~half)(evidence), learnt(half)(evidence))
+    gain = precisions(np.where(known, joined, -np.inf), hits) - precisions(scores, hits)
+    runs = np.array([run.sum() for run in np.array_split(gain, _RUNS)])
+    is_better = bool(runs.mean() > _SURE * runs.std() / np.sqrt(_RUNS))
+    return learnt(np.ones(len(labels), dtype=bool)) if is_better else None
+
+
+def precisions(scores: Array, hits: Array) -> npt.NDArray[np.float64]:
+    """(n,) the mean of P@1, P@3 and P@5 of each document."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, : max(_CUTS)]
+    found = np.take_along_axis(hits, order, axis=1)
+    return np.asarray(np.mean([found[:, :k].sum(axis=1) / k for k in _CUTS], axis=0), dtype=np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _both(ids: Array, counts: Array, start: int, stop: int, wanted: int) -> float:
+    """The count at `wanted` in rising ids[start:stop], or 0."""
+    end = stop
+    while start < stop:
+        middle = (start + stop) // 2
+        if ids[middle] < wanted:
+            start = middle + 1
+        else:
+            stop = middle
+    found: float = counts[start] if start < end and ids[start] == wanted else 0.0
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _ask_others(
+    start: int,
+    stop: int,
+    labels: Array,
+    chances: Array,
+    ptr: Array,
+    ids: Array,
+    together: Array,
+    counts: Array,
+    top: int,
+    out: Array,
+) -> None:
+    """Rows start..stop of out (n, c, 2), zero before. Plain twin: the sums in the module, without the log."""
+    n_candidates = labels.shape[1]
+    left = np.empty(n_candidates, dtype=np.float32)
+    for i in range(start, stop):
+        left[:] = chances[i]
+        for _ in range(min(top, n_candidates)):
+            t = np.argmax(left)
+            p, other = left[t], labels[i, t]
+            if p <= 0.0:
+                break
+            left[t] = 0.0
+            a, b = ptr[other], ptr[other + 1]
+            for j in range(n_candidates):
+                label = labels[i, j]
+                if label >= 0 and j != t:
+                    both = _both(ids, together, a, b, label)
+                    out[i, j, 0] += p * both / (counts[other] + 1.0)
+                    out[i, j, 1] -= p * (1.0 - both / (counts[label] + 1.0))

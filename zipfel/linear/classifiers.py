@@ -1,0 +1,224 @@
+"""One sparse linear classifier a label, learnt on shortlisted negatives; scores (document, shortlist) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.config import Config, param
+from zipfel.errors import ModelFileError
+from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
+from zipfel.linear._scorer import WeightsByFeature, score_by_feature, score_pairs
+from zipfel.linear._solver import solve_labels
+from zipfel.linear.problems import Problems
+from zipfel.threads import at_once, get_threads, over_blocks
+
+Array = npt.NDArray[Any]
+
+DEFAULT_COST = 0.3
+_RUNS_A_THREAD = 8
+"""Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
+
+
+@dataclass(frozen=True)
+class LinearConfig(Config):
+    """Parameters of the sparse ranker; LIBLINEAR's names where it has them."""
+
+    loss: str = param("squared_hinge", "loss of each classifier", choices=("squared_hinge", "logistic"))
+    cost: float | None = param(
+        None,
+        "weight of the loss against the squared length of the weights; none: 0.3, or auto's choice",
+        symbol="C",
+        low=1e-6,
+    )
+    positive_cost: float = param(1.0, "how many times as much a positive counts as a negative", low=1e-3)
+    tolerance: float = param(0.3, "largest violation of the optimum at which a problem counts as solved", low=1e-6)
+    iterations: int = param(20, "passes over a problem at most", low=1)
+    damping: float = param(
+        0.6, "power of the feature values, of which rows are scaled to unit length; 1: as they are", low=0.1, high=2
+    )
+    threshold: float = param(0.03, "weights up to this are dropped", low=0)
+    precision: str = param("int8", "how weights are kept", choices=("float32", "float16", "int8"))
+
+
+class LinearClassifiers:
+    """w_l and b_l for every label l, each learnt only on `Problems`: L2-regularised, by dual coordinate descent.
+
+    After `fit`: weights_ (n_labels, n_features) CSR, bias_ (n_labels,), both already rounded to `precision`, so that
+    a saved ranker answers the same. A label without positives scores -1 (squared hinge) or its like, a plain no.
+    """
+
+    def __init__(self, config: LinearConfig | None = None) -> None:
+        self.config = config or LinearConfig()
+
+    def fit(
+        self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0, threads: int | None = None
+    ) -> LinearClassifiers:
+        """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads;
+        default: as many as others use."""
+        threads = threads or get_threads()
+        c, X = self.config, damped(X, self.config.damping)
+        rows, square = _for_kernels(X), 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        cost = DEFAULT_COST if c.cost is None else c.cost
+        costs = np.array([cost, cost * c.positive_cost])
+
+        def solve(run: tuple[int, int]) -> tuple[Array, ...]:
+            counts, features, weights, bias = solve_labels(
+                *run, problems.ptr, problems.docs, problems.n_positive, problems.dual, *rows, square, int(X.shape[1]),
+                costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold, seed,
+            )  # fmt: skip
+            found = sp.csr_matrix((weights, features, np.append(0, np.cumsum(counts))), shape=(len(counts), X.shape[1]))
+            found = found.tocsc().tocsr()  # columns rise now; sorting them takes twice the time
+            return counts, found.indices, *_rounded(found.data, found.indptr, c.precision), bias
+
+        runs = problems.runs(_RUNS_A_THREAD * threads)
+        solved = at_once(*(partial(solve, run) for run in runs), threads=threads)
+        counts, features, stored, scale, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
+        del solved  # of a million labels these are gigabytes
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)
+        self._keep(indptr, features, stored, scale, X.shape[1])
+        return self
+
+    @classmethod
+    def of(
+        cls, weights: sp.csr_matrix, config: LinearConfig | None = None, bias: npt.NDArray[np.float32] | None = None
+    ) -> LinearClassifiers:
+        """With weights (n_labels, n_features) that are known already, and biases (n_labels,), none by default."""
+        ranker, weights = cls(config), canonical(weights)
+        ranker.bias_ = np.zeros(weights.shape[0], dtype=np.float32) if bias is None else bias
+        indptr = weights.indptr.astype(np.int64)
+        kept = _rounded(weights.data, indptr, ranker.config.precision)
+        ranker._keep(indptr, weights.indices, *kept, weights.shape[1])
+        return ranker
+
+    def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
+        """stored: weights in their saved form; scale: (n_labels,) what an int8 step of each label is worth."""
+        self._stored, self._scale = stored, scale
+        data = stored.astype(np.float32)
+        if stored.dtype == np.int8:
+            data *= np.repeat(scale, np.diff(indptr))
+        self.weights_ = sp.csr_matrix((data, features, indptr), shape=(len(indptr) - 1, n_features))
+        self._arrays = indptr, features.astype(np.int32, copy=False).view(np.uint32), data
+        for of_others in ("_n_weights", "_n_rare", "_by_feature"):
+            self.__dict__.pop(of_others, None)
+
+    def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
+        """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
+        out = np.empty(labels.shape, dtype=np.float32)
+        rows, ids = _for_kernels(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
+
+        def by_label(start: int, stop: int) -> None:
+            dense = np.zeros(X.shape[1], dtype=np.float32)
+            score_pairs(start, stop, *rows, ids, *self._arrays, self.bias_, dense, out)
+
+        def by_feature(start: int, stop: int) -> None:
+            slots = np.zeros(len(self.bias_), dtype=np.int32)
+            score_by_feature(start, stop, *rows, ids, *self._by_feature.arrays, self.bias_, slots, out)
+
+        over_blocks(by_feature if self._is_cheaper_by_feature(rows[1], labels) else by_label, X.shape[0])
+        return out
+
+    def _is_cheaper_by_feature(self, features: Array, labels: Array) -> bool:
+        """Whether the features of some documents have fewer weights than their labels (n, k) have."""
+        added, looked_up = int(self._n_rare[features].sum()), len(features) * labels.shape[1]
+        return bool(added + looked_up < self._n_weights[labels].sum())
+
+    @cached_property
+    def _n_weights(self) -> Array:
+        """(n_labels,) features that each has a weight for."""
+        return np.diff(self._arrays[0])
+
+    @cached_property
+    def _n_rare(self) -> Array:
+        """(n_features,) labels that have a weight for each rare feature; 0 for the frequent ones."""
+        counts = np.bincount(self.weights_.indices, minlength=self.weights_.shape[1])
+        return np.where(WeightsByFeature.are_frequent(counts, len(self.bias_)), 0, counts)
+
+    @cached_property
+    def _by_feature(self) -> WeightsByFeature:
+        return WeightsByFeature.build(self.weights_, self._scale, is_rounded=self._stored.dtype == np.int8)
+
+    def state(self) -> dict[str, Array]:
+        """Arrays for a model file; small feature ids take two bytes."""
+        indptr, features, _ = self._arrays
+        narrow = np.uint16 if self.weights_.shape[1] <= np.iinfo(np.uint16).max else np.int32
+        return {
+            "indptr": indptr,
+            "features": features.astype(narrow),
+            "weights": self._stored,
+            "scale": self._scale,
+            "bias": self.bias_,
+        }
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, Array], n_features: int, n_labels: int, config: LinearConfig | None = None
+    ) -> LinearClassifiers:
+        """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
+        lacking = {"indptr", "features", "weights", "scale", "bias"} - set(arrays)
+        if lacking:
+            raise ModelFileError(f"the ranker in the model lacks {', '.join(sorted(lacking))}")
+        indptr, features = arrays["indptr"].astype(np.int64), arrays["features"].astype(np.int32)
+        weights, scale, bias = arrays["weights"], arrays["scale"], arrays["bias"].astype(np.float32)
+        sound = (
+            indptr.shape == (n_labels + 1,)
+            and bias.shape == (n_labels,)
+            and scale.shape == (n_labels,)
+            and features.shape == weights.shape == (int(indptr[-1]),)
+            and int(indptr[0]) == 0
+            and bool((indptr[1:] >= indptr[:-1]).all())  # differences could wrap around
+            and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
+            and all(bool(np.isfinite(a).all()) for a in (weights, scale, bias))
+        )
+        if not sound:
+            raise ModelFileError("the ranker in the model is damaged: its arrays do not fit each other")
+        ranker = cls(config)
+        ranker.bias_ = bias
+        ranker._keep(indptr, features, weights, scale.astype(np.float32), n_features)
+        return ranker
+
+
+def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
+    """Values to the given power (the sign stays), rows of unit length; 1 leaves X as it is.
+
+    One rare word with a large weight drowns the others; a power below 1 lets them be heard.
+    """
+    if power == 1:
+        return X
+    X = canonical(X)
+    values = X.data.astype(np.float32, copy=False)
+    rows = with_values(X, np.copysign(np.abs(values) ** np.float32(power), values))
+    lengths = row_lengths(rows)
+    lengths[lengths == 0] = 1
+    rows.data = (rows.data / np.repeat(lengths, np.diff(rows.indptr))).astype(np.float32)
+    return rows
+
+
+def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Array]:
+    """Weights in their saved form, and each label's scale (1 but for int8)."""
+    counts = np.diff(indptr)
+    scale = np.ones(len(counts), dtype=np.float32)
+    if precision != "int8":
+        return weights.astype(precision), scale
+    filled = counts > 0
+    if filled.any():
+        scale[filled] = np.maximum.reduceat(np.abs(weights), indptr[:-1][filled]) / 127
+    return np.rint(weights / np.repeat(scale, counts)).astype(np.int8), scale
+
+
+def _for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
+    """One set of types, so that each kernel is compiled once; columns rising and distinct, as the kernels need them,
+    and unsigned: a signed index may count from the end, and asking costs a third of the time."""
+    X = canonical(X)
+    return (
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False).view(np.uint32),
+        X.data.astype(np.float32, copy=False),
+    )

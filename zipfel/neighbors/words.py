@@ -1,0 +1,151 @@
+"""The training points as voters, found by the words that they share with a document: no training, all words count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.errors import ModelFileError
+from zipfel.index.dense import DenseRows, is_dense
+from zipfel.index.sparse import SparseIndex, unit_csr
+from zipfel.kernels.sparse_rows import with_entries
+from zipfel.neighbors.votes import vote_weights
+
+Array = npt.NDArray[Any]
+POWERS = (1, 3, 8)
+"""Votes count by the cosine to these powers: the crowd, the near ones, the nearest."""
+VOTES = ("words: crowd", "words: near", "words: nearest")
+A_WORD, A_DOCUMENT = 500, 30_000
+"""Additions that a search may take a word of the document, or a document if that is more, on average."""
+ALL_ADDITIONS, FEWEST_ADDITIONS = 5_000_000_000, 10_000
+"""Those of all documents together, where that leaves this many for each. The most frequent words are passed over."""
+
+
+class WordIndex:
+    """Rows of train, searched by cosine through inverted lists.
+
+    The lists of the most frequent features are left out where they would cost too much (see A_WORD): they tell
+    little. Values are kept in a byte, the largest of each row being 255, or 127 where some are negative. Rows in which
+    many features have a value are searched as dense vectors.
+    """
+
+    def __init__(self, rows: sp.csr_matrix) -> None:
+        """rows: (n, n_features), whole numbers from 0 to 255, or from -127 to 127; an empty row is never found."""
+        self.rows = rows
+        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(unit_csr(rows))
+
+    @property
+    def unit_rows(self) -> sp.csr_matrix:
+        """The rows as they are compared, of unit length."""
+        return self._index.rows if isinstance(self._index, SparseIndex) else unit_csr(self.rows)
+
+    @classmethod
+    def build(cls, X: sp.csr_matrix, voters: Array) -> WordIndex:
+        """X: (n, n_features); voters: (n,) which rows may be found."""
+        counts = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
+        order = np.argsort(counts, kind="stable")
+        cheap = np.full(X.shape[1], is_dense(X))
+        cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0], X.nnz)]] = True
+        kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
+        return cls(_rounded(with_entries(X, kept)))
+
+    @classmethod
+    def whole(cls, X: sp.csr_matrix) -> WordIndex:
+        """All rows with all of their features."""
+        return cls(_rounded(X))
+
+    def joined(self, X: sp.csr_matrix, voters: Array) -> WordIndex:
+        """With more rows behind its own. A feature that none of its rows has was passed over as too frequent, and is
+        again; unless there was room for all."""
+        counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
+        room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
+        kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
+        rows = sp.vstack([self.rows, with_entries(X, kept)], format="csr")
+        return WordIndex(_rounded(rows))  # its own stay as they are
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def search(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """(n, m) rows of train, nearest first, -1 pads, and (n, m) cosines, 0 there."""
+        return _padded(*self._index.search(X, m))
+
+    def cosines(self, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
+        """(n, len(self)): with every row, for memories so small that it is worth it."""
+        return self._index.cosines(X)
+
+    def steady_cosines(self, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
+        """The same, a little slower, and of sparse rows the same to the last bit whatever other rows X has."""
+        return self._index.steady_cosines(X)
+
+    def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """The same for the rows of train themselves (n, n_features): none is its own neighbour."""
+        ids, cosines = _padded(*self._index.search_own(X, m))
+        return ids.astype(np.int32), cosines
+
+    def state(self) -> dict[str, Array]:
+        narrow = np.uint16 if self.rows.shape[1] <= np.iinfo(np.uint16).max else np.int32
+        rows = self.rows
+        return {
+            "indptr": rows.indptr.astype(np.int64),
+            "features": rows.indices.astype(narrow),
+            "values": rows.data.astype(np.int8 if (rows.data < 0).any() else np.uint8),
+        }
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], n_points: int, n_features: int) -> WordIndex:
+        """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
+        lacking = {"indptr", "features", "values"} - set(arrays)
+        if lacking:
+            raise ModelFileError(f"the memory in the model lacks {', '.join(sorted(lacking))}")
+        indptr, features, values = arrays["indptr"], arrays["features"], arrays["values"]
+        sound = (
+            indptr.dtype == np.int64
+            and features.dtype.kind in "iu"
+            and values.dtype in (np.uint8, np.int8)
+            and indptr.shape == (n_points + 1,)
+            and features.shape == values.shape == (int(indptr[-1]),)
+            and int(indptr[0]) == 0
+            and bool((indptr[1:] >= indptr[:-1]).all())  # differences could wrap around
+            and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
+        )
+        if not sound:
+            raise ModelFileError("the memory in the model is damaged: its arrays do not fit each other")
+        parts = (values.astype(np.float32), features.astype(np.int32), indptr)
+        return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
+
+
+def _padded(
+    ids: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """-1 and 0 for rows that are no neighbours, in place: their cosine is not above zero."""
+    none = ~(cosines > 0)
+    ids[none], cosines[none] = -1, 0
+    return ids, cosines
+
+
+def _allowed(n_points: int, n_words: int) -> float:
+    """Additions for searching all of n points, which have so many words together."""
+    wanted = max(A_WORD * n_words, A_DOCUMENT * n_points)
+    return min(wanted, max(ALL_ADDITIONS, FEWEST_ADDITIONS * n_points))
+
+
+def weights_by_cosine(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n, m, 3): what each neighbour's vote counts under each of POWERS; shares of all, by cosines (n, m), 0: none."""
+    similar = np.full(cosines.shape, -np.inf, dtype=np.float32)
+    return vote_weights(np.log(cosines, out=similar, where=cosines > 0), POWERS)
+
+
+def _rounded(rows: sp.csr_matrix) -> sp.csr_matrix:
+    """Whole numbers up to 255 in proportion to each row's largest value; from -127 to 127 where some are negative."""
+    most = 127 if (rows.data < 0).any() else 255
+    row_of, sizes = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
+    largest = np.zeros(rows.shape[0], dtype=np.float32)
+    np.maximum.at(largest, row_of, sizes)
+    largest[largest == 0] = 1
+    steps = np.rint(rows.data * (most / largest[row_of])).astype(np.float32)
+    return with_entries(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps != 0)
