@@ -133,3 +133,14 @@ def test_frozen_and_replaced_with_checks() -> None:
     assert car.replace(doors=2).doors == 2
     with pytest.raises(ParameterError, match="at least 0"):
         car.replace(doors=-2)
+
+
+def test_a_parameter_that_is_no_more_is_refused_with_what_to_use_instead() -> None:
+    @dataclass(frozen=True)
+    class Newer(Config):
+        removed = {"gears": "set power", "roof": "there is none"}  # noqa: RUF012
+        power: int = param(90, "in horses")
+
+    for key, remedy in {"gears": "set power", "roof.colour": "there is none"}.items():
+        with pytest.raises(ParameterError, match=f"{key} is no longer a parameter: {remedy}"):
+            Newer.from_dict({key: 1})

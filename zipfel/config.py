@@ -8,7 +8,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from zipfel.errors import ParameterError, nearest
 
@@ -60,7 +60,12 @@ def part(config: type[Config]) -> Any:
 
 @dataclass(frozen=True)
 class Config:
-    """Base of every method's declared parameters: frozen, checked when built, unknown keys refused."""
+    """Base of every method's declared parameters: frozen, checked when built, unknown keys refused.
+
+    removed: parameters that are no more, by name, with what to use instead; they are refused with these words.
+    """
+
+    removed: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         for parameter in self._own_parameters():
@@ -102,6 +107,8 @@ class Config:
             head, _, tail = key.partition(".")
             if key in parts:
                 raise ParameterError(f"{key} has parameters of its own: set {key}.NAME, got {value!r}")
+            if key not in known and (key in cls.removed or head in cls.removed):
+                raise ParameterError(f"{key} is no longer a parameter: {cls.removed.get(key) or cls.removed[head]}")
             if key not in known:
                 raise ParameterError(f"unknown parameter {key!r}{nearest(key, known)}")
             if head in parts:
