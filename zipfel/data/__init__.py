@@ -7,20 +7,25 @@ from zipfel.data.reading import read, read_documents
 from zipfel.data.splitting import sample, split
 from zipfel.data.statistics import Stats, stats
 from zipfel.data.synthetic import synth
+from zipfel.data.vocabulary import Concept, Vocabulary
+from zipfel.data.vocabulary_files import read_vocabulary
 from zipfel.data.writing import WRITABLE, write, write_names
 
 __all__ = [
     "BUCKETS",
     "FORMATS",
     "WRITABLE",
+    "Concept",
     "Dataset",
     "ReadReport",
     "Stats",
+    "Vocabulary",
     "binary",
     "buckets",
     "label_matrix",
     "read",
     "read_documents",
+    "read_vocabulary",
     "sample",
     "split",
     "stats",

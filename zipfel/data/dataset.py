@@ -42,6 +42,7 @@ class Dataset:
 
     Y: (n, n_labels) CSR of float32 ones, indices sorted, no duplicates.
     X: (n, n_features) CSR of float32, or None where only texts were read.
+    lines: (n,) the line of the file that each document stands in, where that is known.
     """
 
     Y: sp.csr_matrix
@@ -51,6 +52,7 @@ class Dataset:
     feature_names: Sequence[str] | None = None
     ids: Sequence[str] | None = None
     name: str = ""
+    lines: npt.NDArray[np.int64] | None = None
     report: ReadReport = field(default_factory=ReadReport)
 
     def __post_init__(self) -> None:
@@ -60,6 +62,7 @@ class Dataset:
             "X": self.n_points if self.X is None else self.X.shape[0],
             "texts": self.n_points if self.texts is None else len(self.texts),
             "ids": self.n_points if self.ids is None else len(self.ids),
+            "lines": self.n_points if self.lines is None else len(self.lines),
         }
         for what, n in sizes.items():
             if n != self.n_points:
@@ -94,6 +97,7 @@ class Dataset:
             X=None if self.X is None else self.X[rows],
             texts=None if self.texts is None else [self.texts[i] for i in rows],
             ids=None if self.ids is None else [self.ids[i] for i in rows],
+            lines=None if self.lines is None else self.lines[rows],
         )
 
     def label_counts(self) -> npt.NDArray[np.int64]:

@@ -54,7 +54,7 @@ def read_delimited(stream: Stream, fields: Fields) -> Dataset:
             names = split_labels(labels, separator)
         except ValueError as error:
             raise DataError(str(error), path=stream.name, line=number) from None
-        documents.add(row[columns.text], names, None if columns.id is None else row[columns.id])
+        documents.add(row[columns.text], names, None if columns.id is None else row[columns.id], number)
     return documents.dataset(stream.name)
 
 

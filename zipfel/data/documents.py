@@ -53,15 +53,24 @@ class Documents:
     _labels: GrowingCSR = field(default_factory=GrowingCSR)
     _lengths: list[int] = field(default_factory=list)
     _columns: list[int] = field(default_factory=list)
+    _lines: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def add(self, text: str, labels: Iterable[str], id: str | None = None) -> None:  # noqa: A002 - the field's name
-        """One more row. Raises ValueError where the text cannot be written as UTF-8."""
+    def add(
+        self,
+        text: str,
+        labels: Iterable[str],
+        id: str | None = None,  # noqa: A002 - the field's name
+        line: int | None = None,
+    ) -> None:
+        """One more row; line: where it stands. Raises ValueError where the text cannot be written as UTF-8."""
         check_unicode(text)
         self._give_id(id)
         self.texts.append(text)
+        if line is not None:
+            self._lines.append(line)
         columns = [self._label_id(name) for name in labels]
         unique = sorted(set(columns))
         self.duplicate_labels += len(columns) - len(unique)
@@ -85,6 +94,7 @@ class Documents:
             texts=self.texts if has_texts else None,
             label_names=list(self._label_ids),
             ids=self.ids,
+            lines=np.array(self._lines, dtype=np.int64) if len(self._lines) == len(self.texts) else None,
             report=report,
         )
 

@@ -19,7 +19,7 @@ def read_fasttext(stream: Stream, fields: Fields) -> Dataset:
         if not all(labels):
             raise DataError(f"{PREFIX} has no name behind it", path=stream.name, line=number)
         n_labels += len(labels)
-        documents.add(" ".join(word for word in words if not word.startswith(PREFIX)), labels)
+        documents.add(" ".join(word for word in words if not word.startswith(PREFIX)), labels, line=number)
     if fields.need_labels and len(documents) and not n_labels:
         raise DataError(f"no word begins with {PREFIX}", path=stream.name, remedy="is it in another format?")
     return documents.dataset(stream.name)

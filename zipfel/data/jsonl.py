@@ -26,7 +26,7 @@ def read_jsonl(stream: Stream, fields: Fields) -> Dataset:
         if not line or line.isspace():
             continue
         try:
-            rows.add(line)
+            rows.add(line, number)
         except (ValueError, RecursionError) as error:
             message, _, remedy = _words(error).partition(" | ")
             raise DataError(message, path=stream.name, line=number, remedy=remedy) from None
@@ -47,7 +47,7 @@ class _Rows:
         self._documents = Documents()
         self._features: GrowingCSR | None = None
 
-    def add(self, line: str) -> None:
+    def add(self, line: str, number: int) -> None:
         row = _DECODER.decode(line)
         if not isinstance(row, dict):
             raise ValueError(f"a line must be an object, got {_kind(row)} | " + '{"text": ..., "labels": [...]}')
@@ -60,7 +60,7 @@ class _Rows:
             raise ValueError('this row has no "features" but those before it have | give all of them features')
         if features is not None:
             self._add_features(features)
-        self._documents.add(text, labels, None if name is None else _scalar(row[name], "the id"))
+        self._documents.add(text, labels, None if name is None else _scalar(row[name], "the id"), number)
 
     def dataset(self, name: str) -> Dataset:
         X = None if self._features is None else self._features.finish()
