@@ -31,7 +31,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "rankae": {"word_dim": 16, "dim": 16, "hidden": 32, "networks": 1, "epochs": 8, "batch": 16},
     "lightdxml": {"dim": 32, "epochs": 12, "batch": 16, "n_sampled": 8},
     "auto": {"regression.landmarks": 50},
-    "mnn": {"dim": 32, "encoders": 1, "temperature": 0.1, "epochs": 5, "batch": 16},
+    "mnn": {"dim": 32, "epochs": 5, "batch": 16},
     "glas": {"dim": 32, "epochs": 15, "batch": 16, "sampled": 20, "length": 5.0, "patience": None, "lr": 0.01},
     "dxml": {"dim": 16, "own_dim": 16, "hidden": 32, "networks": 1, "activation": "relu", "epochs": 6, "batch": 16},
 }

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zipfel.losses.contrastive import noise_contrastive
+from zipfel.losses.contrastive import hardest_negative, noise_contrastive
 
 
 def test_equals_the_sum_worked_by_hand() -> None:
@@ -39,3 +39,12 @@ def test_gradcheck() -> None:
     positive = torch.rand(5, dtype=torch.double, generator=generator, requires_grad=True)
     negatives = torch.rand(5, 4, dtype=torch.double, generator=generator, requires_grad=True)
     assert torch.autograd.gradcheck(lambda p, n: noise_contrastive(p, n, 0.05), (positive, negatives))
+
+
+def test_the_hardest_of_the_sampled_sets_by_hand() -> None:
+    f_x = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]])  # (1, 3, 2)
+    f_y = torch.tensor([[[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]]])
+    excluded = torch.eye(3, dtype=torch.bool)
+    sampled = torch.tensor([[0, 1], [2, 2], [2, 2]])  # row 0 drew itself and 1; row 2 drew only itself
+    found = hardest_negative(f_x, f_y, sampled, excluded)
+    assert found[0].tolist() == [pytest.approx(0.6), pytest.approx(0.6), -torch.inf]

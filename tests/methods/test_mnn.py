@@ -1,22 +1,21 @@
 """MNN against its equations, and its edges; the contract suite has the rest."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 
 from tests.contract import known
+from zipfel.errors import ParameterError
 from zipfel.methods import Points, make_method
-from zipfel.methods.mnn import Mnn
-from zipfel.methods.mnn_config import SETTINGS
-from zipfel.methods.mnn_encoders import Encoders, fingerprints
+from zipfel.methods.mnn import Mnn, MnnConfig
 from zipfel.metrics import evaluate
+from zipfel.nn.averaging import Encoders
 from zipfel.nn.bag import LocalRows
 from zipfel.run import Run
 from zipfel.threads import use_threads
 from zipfel.training import Batch
+from zipfel.training.label_sets import fingerprints
 
 QUICK = {"dim": 16, "encoders": 1, "epochs": 5, "batch": 16, "temperature": 0.1, "negatives": 10, "keep": 0.6}
 
@@ -29,8 +28,7 @@ def make(**params: object) -> Mnn:
 
 def batch_of(method: Mnn, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[Batch, dict[str, torch.Tensor]]:
     batch = Batch(np.arange(X.shape[0]), LocalRows.from_csr(X), Y, (0,))
-    method.setting_ = {"temperature": 1.0, "negatives": method.config.negatives or 10}
-    method._extend(batch, np.random.default_rng(0), fingerprints(Y))
+    method._extend(batch, np.random.default_rng(0), fingerprints(Y), method.config)
     generator = torch.Generator().manual_seed(0)
     width = method.config.encoders * method.config.dim
     tables = {"features": (X.shape[1], batch.X.ids), "labels": (Y.shape[1], batch.ids["labels"])}
@@ -66,26 +64,7 @@ def test_the_objective_is_equation_11() -> None:
     method = make(loss="contrastive", margin=0.05, negatives=4)
     batch, rows = batch_of(method, sp.csr_matrix(X), sp.csr_matrix(Y))
     expected = by_the_paper(method, batch, rows, X, Y)
-    assert method._objective(batch, rows).item() == pytest.approx(expected, rel=1e-4)
-
-
-def test_dropping_a_feature_changes_the_mean_and_lengths_cancel() -> None:
-    vectors = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
-    encoders = Encoders(vectors, vectors, 4)
-    whole = sp.csr_matrix(np.array([[1, 1, 0]], dtype=np.float32))
-    np.testing.assert_allclose(encoders.points(whole), encoders.points(whole * 7), rtol=1e-5)
-    kept = sp.csr_matrix(np.array([[1, 0, 0]], dtype=np.float32))
-    np.testing.assert_allclose(encoders.points(kept)[0], vectors[0] / np.linalg.norm(vectors[0]), rtol=1e-5)
-
-
-def test_blocks_are_encoders_whose_cosines_are_averaged() -> None:
-    rng = np.random.default_rng(0)
-    W_x, W_y = rng.standard_normal((2, 5, 6)).astype(np.float32)
-    both = Encoders(W_x, W_y, 3)
-    row = sp.csr_matrix(np.array([[1, 0, 1, 0, 1]], dtype=np.float32))
-    parts = [Encoders(W_x[:, s], W_y[:, s], 3) for s in (slice(0, 3), slice(3, 6))]
-    cosines = [float(p.points(row)[0] @ p.sets(row)[0]) for p in parts]
-    assert float(both.points(row)[0] @ both.sets(row)[0]) / 2 == pytest.approx(np.mean(cosines), rel=1e-5)
+    assert method.objective(method.config, batch, rows).item() == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(("exclude", "expected"), [("identical", [0, 1]), ("overlapping", [0, 1, 2])])
@@ -105,40 +84,14 @@ def test_every_reading_and_loss_learns(ranking: str, loss: str) -> None:
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.8
 
 
-@pytest.mark.parametrize("loss", ["infonce", "contrastive"])
-def test_the_setting_is_chosen_where_none_is_given(loss: str) -> None:
-    method = make(loss=loss, temperature=None, negatives=None, keep=None)
-    method.fit(known().train, None, Run(seed=1))
-    assert method.setting_ in SETTINGS[loss]
-
-
-@pytest.mark.parametrize("large", [False, True])
-def test_threads_and_the_order_of_trainings_change_nothing(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = []
-    for threads in (1, 2):
-        monkeypatch.setattr("zipfel.methods.mnn._LARGE", 0 if large and threads == 1 else 2**30)
-        method = make(temperature=None)
-        with use_threads(threads):
-            method.fit(known().train, None, Run(seed=1, threads=threads))
-        answers.append(method.predict(known().test.X, 3))
-    np.testing.assert_array_equal(answers[0].labels, answers[1].labels)
-    np.testing.assert_array_equal(answers[0].scores, answers[1].scores)
-
-
-def test_what_is_set_stays() -> None:
-    method = make(loss="contrastive", negatives=None, keep=0.5)
-    method.fit(known().train, None, Run(seed=1))
-    assert method.setting_["keep"] == 0.5
-
-
 def test_encoders_are_averaged_in_the_objective() -> None:
     X, Y = known().train.X[9:40], known().train.Y[9:40]
     method = make(loss="contrastive", encoders=2, negatives=5)
     batch, rows = batch_of(method, X, Y)
     dim, single = method.config.dim, make(loss="contrastive", negatives=5)
     halves = [{n: r[:, e * dim : (e + 1) * dim] for n, r in rows.items()} for e in (0, 1)]
-    expected = np.mean([single._objective(batch, half).item() for half in halves])
-    assert method._objective(batch, rows).item() == pytest.approx(expected, rel=1e-5)
+    expected = np.mean([single.objective(single.config, batch, half).item() for half in halves])
+    assert method.objective(method.config, batch, rows).item() == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
@@ -194,44 +147,57 @@ def test_a_feature_never_seen_says_nothing() -> None:
     assert method.predict(new, 1).labels[0, 0] == commonest
 
 
-@pytest.mark.parametrize("encoders", [1, 2, 3])
-def test_the_first_encoder_has_not_seen_what_it_chooses_by(encoders: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("encoders", [1, 3])
+def test_the_votes_are_chosen_on_points_that_their_encoders_have_not_seen(
+    encoders: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trained: dict[str, tuple[int, int]] = {}
     train = Mnn._train
 
-    def noted(self: Mnn, points: Points, run: Run, n: int, name: str = "mnn") -> Encoders:
+    def noted(self: Mnn, points: Points, run: Run, c: MnnConfig, n: int, name: str) -> Encoders:
         trained[name] = (points.n_points, n)
-        return train(self, points, run, n, name)
+        return train(self, points, run, c, n, name)
 
     monkeypatch.setattr(Mnn, "_train", noted)
     method = make(encoders=encoders)
     method.fit(known().train, known().valid, Run(seed=1))
     n, everything = known().train.n_points, known().train.n_points + known().valid.n_points
-    assert trained == {"mnn-first": (n, 1), "mnn": (everything, max(1, encoders - 1))}
+    assert trained == {"mnn-0": (n, 1), "mnn": (everything, encoders)}
     assert method.encoders_.features.shape[1] == encoders * method.config.dim
 
 
-def test_encoders_beside_each_other_average_their_cosines() -> None:
-    rng = np.random.default_rng(0)
-    one, two = (Encoders(*rng.standard_normal((2, 5, n)).astype(np.float32), 3) for n in (3, 6))
-    row = sp.csr_matrix(np.array([[1, 0, 1, 0, 1]], dtype=np.float32))
-    total = sum((e.points(row) @ e.sets(row).T).item() for e in (one, two))
-    both = one.beside(two)
-    assert (both.points(row) @ both.sets(row).T).item() == pytest.approx(total, rel=1e-5)
+def test_threads_change_nothing() -> None:
+    answers = []
+    for threads in (1, 2):
+        method = make()
+        with use_threads(threads):
+            method.fit(known().train, None, Run(seed=1, threads=threads))
+        answers.append(method.predict(known().test.X, 3))
+    np.testing.assert_array_equal(answers[0].labels, answers[1].labels)
+    np.testing.assert_array_equal(answers[0].scores, answers[1].scores)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_time_budget_is_for_all_encoders(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One after the other, the first of two trainings gets half of it; side by side, each has the clock to itself."""
-    budgets: dict[str, float | None] = {}
-    train = Mnn._train
+def test_opinions_are_the_scores_that_predict_ranks_by() -> None:
+    method = make()
+    method.fit(known().train, None, Run(seed=1))
+    ranking = method.predict(known().test.X, 4)
+    opinions = method.opinions(known().test.X, ranking.labels)
+    voted = ranking.labels >= 0
+    np.testing.assert_allclose(opinions[voted], ranking.scores[voted], rtol=1e-5)
+    assert np.isnan(opinions[~voted]).all()
+    assert np.isnan(method.opinions(known().test.X[:1], np.array([[6, -1]]))).all()  # never seen; no label
 
-    def noted(self: Mnn, points: Points, run: Run, n: int, name: str = "mnn") -> Encoders:
-        budgets[name] = run.time_budget
-        return train(self, points, replace(run, time_budget=None), n, name)
 
-    monkeypatch.setattr(Mnn, "_train", noted)
-    with use_threads(threads):
-        make(encoders=2).fit(known().train, known().valid, Run(seed=1, threads=threads, time_budget=1e6))
-    assert budgets["mnn"] == pytest.approx(1e6 / (2 if threads == 1 else 1), rel=0.01)
-    assert budgets["mnn-first"] == 1e6
+def test_options_that_are_gone_name_what_to_use_instead() -> None:
+    with pytest.raises(ParameterError, match=r"tail.*auto"):
+        make(tail=True)
+
+
+def test_the_papers_preset_is_one_pair_with_the_papers_loss() -> None:
+    config = make_method("mnn", preset="paper").config.to_dict()
+    assert (config["loss"], config["encoders"], config["precision"], config["rarity"]) == (
+        "contrastive",
+        1,
+        "float32",
+        0,
+    )

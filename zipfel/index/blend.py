@@ -15,7 +15,8 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.index.build import build_index, load_index
 from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
-from zipfel.index.votes import sharpened, vote
+from zipfel.index.votes import sharpened, vote, vote_shares
+from zipfel.nn.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
 
 RARITY = (0.0, 0.1, 0.2, 0.3)
@@ -40,12 +41,20 @@ class Blend:
 
     def __call__(self, found: Mapping[str, Found], ballots: sp.csr_matrix, k: int) -> Ranking:
         """The k best labels. found: the neighbours of each source; ballots: (n, n_labels), what an id votes for."""
+        return vote(*self._weighted(found), ballots, k)
+
+    def shares(self, found: Mapping[str, Found], n_voters: int) -> sp.csr_matrix:
+        """(n, n_voters) what each voter's vote counts; the rows sum to one, or to zero where nobody votes."""
+        return vote_shares(*self._weighted(found), n_voters)
+
+    def _weighted(self, found: Mapping[str, Found]) -> Found:
+        """(n, m) all voters, and the weights of their votes."""
         ids, votes = [], []
         for source, rule in self.rules.items():
             near, similar = found[source]
             ids.append(near[:, : rule.n_neighbors])
             votes.append(np.float32(self.weights[source]) * _shares(similar[:, : rule.n_neighbors], rule.sharpness))
-        return vote(np.hstack(ids), np.hstack(votes), ballots, k)
+        return np.hstack(ids), np.hstack(votes)
 
     def without_idle(self) -> Blend:
         """The same without the sources of weight 0: they need no index."""
@@ -70,14 +79,22 @@ class Blend:
 class JointNeighbors:
     """Indexes by source over codes in one space, and the ballots that their ids cast.
 
-    codes: by source the (ids, vectors) to search by cosine; ballots: (n, n_labels), row i is what id i votes for.
+    codes: by source the (ids, vectors) to search; ballots: (n, n_labels), row i is what id i votes for.
+    metric: "inner" where vectors and queries are of unit length already.
     """
 
-    def __init__(self, codes: Mapping[str, tuple[Ids, Vectors]], ballots: sp.csr_matrix, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        codes: Mapping[str, tuple[Ids, Vectors]],
+        ballots: sp.csr_matrix,
+        *,
+        metric: str = "cosine",
+        seed: int = 0,
+    ) -> None:
         self.ballots = ballots
         self._weighted: dict[float, sp.csr_matrix] = {0.0: ballots}
         self.indexes: dict[str, Index] = {
-            source: build_index(vectors, ids, metric="cosine", seed=seed) for source, (ids, vectors) in codes.items()
+            source: build_index(vectors, ids, metric=metric, seed=seed) for source, (ids, vectors) in codes.items()
         }
 
     def choose(
@@ -157,15 +174,22 @@ class JointNeighbors:
             parts.append(blend(found, self._ballots(blend.rarity), k))
         return Ranking.concatenate(parts)
 
+    def votes(self, queries: Vectors, blend: Blend) -> sp.csr_matrix:
+        """(n, n_labels) what `rank` ranks by: each label's share of the votes."""
+        found = self._search(queries, {source: rule.n_neighbors for source, rule in blend.rules.items()})
+        return blend.shares(found, self.ballots.shape[0]) @ self._ballots(blend.rarity)
+
     def _search(self, queries: Vectors, wanted: Mapping[str, int]) -> dict[str, Found]:
         return {s: self.indexes[s].search(queries, min(m, len(self.indexes[s]))) for s, m in wanted.items()}
 
-    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Arrays and facts of the indexes; the ballots are the caller's to keep."""
-        arrays, facts = {}, {}
+    def state(self, precision: str = "float32") -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """Arrays and facts of the indexes; the ballots are the caller's to keep. precision: of the vectors."""
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        facts: dict[str, Any] = {}
         for source, index in self.indexes.items():
             mine, facts[source] = index.state()
-            arrays.update({f"{source}.{name}": array for name, array in mine.items()})
+            arrays |= pack_table(f"{source}.vectors", mine.pop("vectors"), precision)
+            arrays |= {f"{source}.{name}": array for name, array in mine.items()}
         return arrays, facts
 
     @classmethod
@@ -176,6 +200,8 @@ class JointNeighbors:
         found = cls({}, ballots)
         for source, known in facts.items():
             mine = {n.removeprefix(f"{source}."): a for n, a in arrays.items() if n.startswith(f"{source}.")}
+            if "vectors" in mine:
+                mine["vectors"] = unpack_table("vectors", mine, len(mine["vectors"]), dim)
             index = load_index(mine, known)
             if index.dim != dim or (len(index) and not 0 <= index.ids[0] <= index.ids[-1] < ballots.shape[0]):
                 raise ModelFileError(f"the index {source!r:.60} in the model does not fit its points")

@@ -29,13 +29,28 @@ def vote(neighbours: npt.NDArray[np.integer], weights: npt.NDArray[np.floating],
     neighbours: (n, m) rows of Y, -1 pads. weights: (n, m), what each neighbour's vote counts; see `sharpened`.
     Y: (n_points, n_labels). A row without neighbours, or with too few labels among them, is padded.
     """
+    return Ranking(*sparse_topk(vote_shares(neighbours, weights, Y.shape[0]), Y, k))
+
+
+def vote_shares(neighbours: npt.NDArray[np.integer], weights: npt.NDArray[np.floating], n_points: int) -> sp.csr_matrix:
+    """(n, n_points) the share of each neighbour in its row's votes; times Y they are the labels' scores."""
     n, m = neighbours.shape
     present = neighbours != PAD
     weights = np.where(present, weights, 0).astype(np.float32)  # (n, m)
     total = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(total > 0, total, 1)
     voters = np.where(present, neighbours, 0).astype(np.int32)  # a pad is row 0 with weight 0
-    ballots = sp.csr_matrix(
-        (shares.ravel(), voters.ravel(), np.arange(n + 1, dtype=np.int64) * m), shape=(n, Y.shape[0])
-    )  # (n, n_points)
-    return Ranking(*sparse_topk(ballots, Y, k))
+    indptr = np.arange(n + 1, dtype=np.int64) * m
+    return sp.csr_matrix((shares.ravel(), voters.ravel(), indptr), shape=(n, n_points))
+
+
+def scores_at(scores: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """(n, c) the stored scores of the given labels (n, c), 0 where none is stored, NaN where the label is -1."""
+    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
+    found = np.asarray(scores[rows.ravel(), np.maximum(labels, 0).ravel()], dtype=np.float32).reshape(labels.shape)
+    return np.where(labels == PAD, np.float32(np.nan), found)
+
+
+def ballots(Y: sp.csr_matrix) -> sp.csr_matrix:
+    """(n_labels + n, n_labels): a label votes for itself, a training point for its labels."""
+    return sp.vstack([sp.identity(Y.shape[1], dtype=np.float32, format="csr"), Y], format="csr")
