@@ -39,7 +39,7 @@ from torch import Tensor
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
-from zipfel.index.blend import RARITY, Blend, Neighbourhood
+from zipfel.index.blend import RARITY, Blend, JointNeighbors
 from zipfel.index.votes import ballots, scores_at
 from zipfel.losses.contrastive import hardest_negative, noise_contrastive
 from zipfel.losses.infonce import info_nce
@@ -183,7 +183,7 @@ class Mnn(Method):
         n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
         return near.choose(
-            encoders.points(held.X), held.Y, n_neighbors=n_neighbors, sharpness=sharpness, 
+            encoders.points(held.X), held.Y, n_neighbors=n_neighbors, sharpness=sharpness,
             rarity=RARITY if c.rarity is None else (c.rarity,),
             reserve=("labels",) if c.ranking == "blend" else (), chance=_CHANCE, spare=_SPARE,
         )  # fmt: skip
@@ -210,7 +210,7 @@ class Mnn(Method):
 
     # -- predict: encode, search, vote
 
-    def _neighbourhood(self, encoders: Encoders, train: Points, seed: int, sources: Sequence[str]) -> Neighbourhood:
+    def _neighbourhood(self, encoders: Encoders, train: Points, seed: int, sources: Sequence[str]) -> JointNeighbors:
         """Label l is voter l, training point i is voter n_labels + i; those without a code have no vote."""
         n_labels = train.n_labels
         labelled = np.diff(train.Y.indptr) > 0
@@ -222,9 +222,9 @@ class Mnn(Method):
             "points": (n_labels + full, lambda: encoders.points(train.X[full])),
         }
         codes = {source: (voters[source][0], rounded(voters[source][1](), self.config.precision)) for source in sources}
-        return Neighbourhood(codes, ballots(train.Y), metric="inner", seed=seed)
+        return JointNeighbors(codes, ballots(train.Y), metric="inner", seed=seed)
 
-    def _remember(self, Y: sp.csr_matrix, near: Neighbourhood) -> None:
+    def _remember(self, Y: sp.csr_matrix, near: JointNeighbors) -> None:
         self.Y_, self.priors_, self.neighbourhood_ = Y, label_priors(Y), near
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
@@ -263,4 +263,4 @@ class Mnn(Method):
         tables = (("features", n_features), ("label_vectors", n_labels))
         features, labels = (unpack_table(name, state.arrays, n, width) for name, n in tables)
         self.encoders_, Y = Encoders(features, labels, self.config.dim), unpack_csr(state, "Y", (n_points, n_labels))
-        self._remember(Y, Neighbourhood.restored(state.arrays, indexes, ballots(Y), width))
+        self._remember(Y, JointNeighbors.restored(state.arrays, indexes, ballots(Y), width))
