@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "zipfel"
 
 LAYERS = [
-    {"errors", "config", "threads", "ranking", "run", "points", "state"},
+    {"errors", "config", "halting", "scratch", "folders", "tensors", "threads", "ranking", "run", "points", "state"},
     {"data"},
     {"datasets"},
     {"features"},

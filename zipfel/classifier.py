@@ -16,6 +16,7 @@ from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
+from zipfel.halting import holding_signals
 from zipfel.inputs import aligned, as_dataset, as_dataset_of_any, check_trainable, with_columns
 from zipfel.methods import Points, State, make_method, method_class, method_names
 from zipfel.methods.registry import methods_with
@@ -111,6 +112,7 @@ class Zipfel:
 
     # -- learning --------------------------------------------------------------------------------------------------
 
+    @holding_signals
     def fit(
         self: Self,
         X: Any,
@@ -162,6 +164,7 @@ class Zipfel:
         }
         self.metrics_: dict[str, float] = {}
 
+    @holding_signals
     def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
         """Adds documents to a fitted model without training it again: they have a vote at once, for new labels too.
 
@@ -195,6 +198,7 @@ class Zipfel:
 
     # -- answering -------------------------------------------------------------------------------------------------
 
+    @holding_signals
     def predict(self, X: Any, k: int = 5) -> Ranking:
         """The k best labels of each document, best first."""
         self._check_fitted()
@@ -208,6 +212,7 @@ class Zipfel:
         """(n, n_labels) CSR with the scores of the k best labels of each document."""
         return self.predict(X, min(k, self.n_labels_)).to_csr(self.n_labels_)
 
+    @holding_signals
     def explain(self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5) -> Explained:
         """Why one document, a text or a row of features, got its k best labels, or why it would get the given ones."""
         self._check_fitted()
@@ -220,6 +225,7 @@ class Zipfel:
             found = self._able("explain")(row, list(best) if asked is None else asked)
         return named(found, best, names, self.rows_, document)
 
+    @holding_signals
     def evaluate(self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """All metrics of the predictions for X against the true labels; X may be a Dataset."""
         self._check_fitted()
@@ -271,6 +277,7 @@ class Zipfel:
         }
 
     @classmethod
+    @holding_signals
     def load(cls: type[Self], folder: str | Path) -> Self:
         """Reads a model folder; `ModelFileError` says what is wrong with one that can't be used."""
         files = load_model(folder)

@@ -7,13 +7,33 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
+from zipfel.halting import Halt, Halted, check_halted, current_halt, halted_by
+
+__all__ = [
+    "Halted",
+    "at_once",
+    "available_threads",
+    "blas_threads",
+    "blocks",
+    "check_halted",
+    "get_threads",
+    "over_blocks",
+    "over_products",
+    "set_threads",
+    "use_threads",
+]
+
 T = TypeVar("T")
+
+
+_LOOK = 0.1
+"""Seconds after which a thread that waits for others looks whether its work is still wanted."""
 
 
 def available_threads() -> int:
@@ -121,11 +141,13 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
     if n == 1:
         work(0, 1)
         return
+    check_halted()
     threads = get_threads()
     runs = blocks(n, parts or threads)
     if threads == 1 or len(runs) <= 1:
         for start, stop in runs:
             work(start, stop)
+            check_halted()
         return
     others = _others(threads - 1)
     waiting = [(others.submit(work, start, stop), start, stop) for start, stop in runs[1:]]
@@ -162,30 +184,6 @@ def _others(threads: int) -> ThreadPoolExecutor:
     return _pools[threads]
 
 
-class Halted(BaseException):
-    """Work that goes on beside other work is to end, because the other failed or the user pressed Ctrl-C."""
-
-
-class _Halt:
-    """Set, or set for the work around it."""
-
-    def __init__(self, around: _Halt | None) -> None:
-        self._around, self._set = around, False
-
-    def set(self) -> None:
-        self._set = True
-
-    def is_set(self) -> bool:
-        return self._set or (self._around is not None and self._around.is_set())
-
-
-def check_halted() -> None:
-    """To be called now and then by long work; raises `Halted` where `at_once` no longer wants it."""
-    halt: _Halt | None = getattr(_at_work, "halt", None)
-    if halt is not None and halt.is_set():
-        raise Halted
-
-
 def at_once(*works: Callable[[], T], threads: int | None = None, sharing: bool = False) -> list[T]:
     """What each of them returns, in order. They run side by side, one thread each, as many as there are threads.
 
@@ -194,30 +192,39 @@ def at_once(*works: Callable[[], T], threads: int | None = None, sharing: bool =
     others are to have more than the one thread that is theirs. sharing: kernels inside are spread over all threads, as
     some works may end long before others.
     """
-    around, inside = getattr(_at_work, "halt", None), get_threads() if sharing else 1
+    around, inside = current_halt(), get_threads() if sharing else 1
     threads = min(threads or get_threads(), len(works))
     if threads <= 1:
         return [_halting(work, around, get_threads()) for work in works]
-    halt = _Halt(around)
+    halt = Halt(around)
     everywhere = (
         None if hasattr(_at_work, "threads") else inside
     )  # what goes on beside a work inside others is not its own
     with use_threads(everywhere), blas_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
         results = [pool.submit(_halting, work, halt, inside) for work in works]
         try:
-            wait(results, return_when=FIRST_EXCEPTION)
+            _await_first_error(results)
             failed = [done for done in results if done.done() and done.exception() is not None]
             return [done.result() for done in failed + results][len(failed) :]
         finally:
             halt.set()
 
 
-def _halting(work: Callable[[], T], halt: _Halt | None, threads: int) -> T:
-    before = dict(vars(_at_work))
-    _at_work.halt, _at_work.threads = halt, threads
-    try:
+def _await_first_error(results: Sequence[Future[T]]) -> None:
+    """Until all are done or one failed; the user's Ctrl-C, or the end of the work around, ends it at once."""
+    while wait(results, timeout=_LOOK, return_when=FIRST_EXCEPTION).not_done:
+        if any(done.done() and done.exception() is not None for done in results):
+            return
         check_halted()
-        return work()
+
+
+def _halting(work: Callable[[], T], halt: Halt | None, threads: int) -> T:
+    before = dict(vars(_at_work))
+    _at_work.threads = threads
+    try:
+        with halted_by(halt):
+            check_halted()
+            return work()
     finally:
         vars(_at_work).clear()
         vars(_at_work).update(before)

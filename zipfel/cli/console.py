@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -15,7 +14,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichBar
     from rich.progress import TaskID
 
-ERROR, INTERRUPTED = 2, 130
+DATA, MODEL, USAGE, INTERRUPTED = 2, 3, 64, 130
+"""Exit codes: what is wrong is the data (or the machine: memory, disk), the model, or the command's words; stopped by
+Ctrl-C (SIGTERM: 143)."""
 UsageError: Any = typer.BadParameter.__base__  # click's own, wherever this version of typer keeps it
 
 
@@ -28,7 +29,7 @@ def print_json(value: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False))
 
 
-def fail(message: str, code: int = ERROR) -> NoReturn:
+def fail(message: str, code: int = DATA) -> NoReturn:
     typer.echo(f"zipfel: {' '.join(message.split())}", err=True)
     sys.exit(code)
 
@@ -37,45 +38,43 @@ def _fail_usage(error: Any) -> NoReturn:
     """A wrong option or argument; where there is none at all, typer has shown the help already."""
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(error.format_message())
-        sys.exit(ERROR)
+        sys.exit(USAGE)
     path = error.ctx.command_path if error.ctx is not None else "zipfel"
-    fail(f"{error.format_message().rstrip('.')} (`{path} --help` tells more)")
-
-
-class Stopped(BaseException):
-    """Ctrl-C, under a name that typer does not catch, so that the user is told what became of the work."""
-
-
-def _stop(*_: object) -> NoReturn:
-    raise Stopped
+    fail(f"{error.format_message().rstrip('.')} (`{path} --help` tells more)", USAGE)
 
 
 def run_guarded(command: Callable[[], Any], *, debug: bool) -> None:
     """Turns errors into one sentence and an exit code; `--debug` shows where they came from."""
-    from zipfel.errors import ZipfelError
+    from zipfel.cli.stopping import supervised
 
     try:
-        signal.signal(signal.SIGINT, _stop)
-        command()
-    except ZipfelError as error:
-        if debug:
-            raise
-        fail(str(error))
+        supervised(command)
     except UsageError as error:
         _fail_usage(error)
-    except Stopped:
-        fail("stopped by Ctrl-C; nothing was left half-written", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader, e.g. `head`, has seen enough
         sys.exit(0)
-    except OSError as error:
-        if debug:
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if debug or (told := told_error(error)) is None:
             raise
-        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except MemoryError:
-        if debug:
-            raise
-        fail("this does not fit in memory: take a smaller part with `zipfel data sample`, or a smaller dim or batch")
+        fail(*told)
+
+
+def told_error(error: BaseException) -> tuple[str, int] | None:
+    """The sentence and the exit code for an error that a user can do something about; None for a fault of ours."""
+    from zipfel.errors import ModelFileError, NotFittedError, ParameterError, ZipfelError
+
+    if isinstance(error, ZipfelError):
+        kinds = {ModelFileError: MODEL, NotFittedError: MODEL, ParameterError: USAGE}
+        return str(error), next((code for kind, code in kinds.items() if isinstance(error, kind)), DATA)
+    if isinstance(error, MemoryError):
+        small = "take a smaller part with `zipfel data sample`, or a smaller dim or batch"
+        return f"this does not fit in memory: {small}", DATA
+    if isinstance(error, OSError):
+        return (f"{error.filename}: {error.strerror}" if error.filename else str(error)), DATA
+    return None
 
 
 class TerminalProgress:

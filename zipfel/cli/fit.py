@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from zipfel.cli import options
-from zipfel.cli.console import Stopped, TerminalProgress, print_json, say
+from zipfel.cli.console import TerminalProgress, print_json, say
+from zipfel.cli.stopping import when_stopped
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -63,12 +64,8 @@ def fit(
     validation = read_told(read, valid, alike) if valid else None
     testing = read_told(read, test, alike) if test else None
     run = _run(seed, threads, time_budget, device, out, resume)
-    try:
+    with when_stopped(lambda: _resume_hint(run)):
         scores = fit_and_save(model, dataset, validation, testing, run, out)
-    except Stopped:
-        if run.checkpoint is not None and run.checkpoint.exists():
-            say(f"what was learned so far is in {run.checkpoint}: the same command with --resume goes on from there")
-        raise
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
 
@@ -97,6 +94,12 @@ def demo(
     typed = "zipfel" if shutil.which("zipfel") else os.path.relpath(sys.argv[0])
     typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
     typer.echo(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
+
+
+def _resume_hint(run: Run) -> str | None:
+    if run.checkpoint is None or not run.checkpoint.exists():
+        return None
+    return f"what was learned so far is in {run.checkpoint}: the same command with --resume goes on from there"
 
 
 def fit_and_save(

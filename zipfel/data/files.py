@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import zstandard
 
 from zipfel.errors import DataError
+from zipfel.halting import check_halted
+from zipfel.scratch import scratch_beside
 
 _BUFFER = 1 << 20
 
@@ -20,19 +21,19 @@ def write_files(files: Sequence[tuple[Path, Iterable[str]]]) -> list[Path]:
     """Writes each file's pieces as UTF-8; nothing is renamed into place before the last is complete."""
     if len({path.absolute() for path, _ in files}) < len(files):
         raise DataError("two files would have the same name", remedy="name the second one")
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path, _ in files}
+    path = Path()
     try:
-        for path, pieces in files:
-            with _writing(parts[path], path) as put:
-                for block in _blocks(pieces):
-                    put(block)
-        for path, part in parts.items():
-            part.replace(path)
+        with ExitStack() as stack:
+            parts = {path: stack.enter_context(scratch_beside(path)) for path, _ in files}
+            for path, pieces in files:
+                with _writing(parts[path], path) as put:
+                    for block in _blocks(pieces):
+                        put(block)
+            check_halted()  # a stopped command may have seen only the beginning of its input
+            for path, part in parts.items():
+                part.replace(path)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", path=path) from None
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
     return [path for path, _ in files]
 
 
