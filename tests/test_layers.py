@@ -12,7 +12,20 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "zipfel"
 
 LAYERS = [
-    {"errors", "config", "halting", "scratch", "folders", "tensors", "threads", "ranking", "run", "points", "state"},
+    {
+        "errors",
+        "config",
+        "halting",
+        "scratch",
+        "folders",
+        "tensors",
+        "threads",
+        "ranking",
+        "run",
+        "points",
+        "state",
+        "quantize",
+    },
     {"data"},
     {"datasets"},
     {"features"},

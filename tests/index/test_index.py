@@ -11,7 +11,7 @@ from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index import ExactIndex, build_index, load_index
 from zipfel.index.base import unit_rows
 from zipfel.index.bytes import ByteIndex
-from zipfel.nn.quantize import rounded
+from zipfel.quantize import rounded
 from zipfel.threads import use_threads
 
 KINDS = ["exact", "hnsw", "ivfpq"]

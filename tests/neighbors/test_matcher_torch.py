@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from tests.contract import known
 from zipfel.neighbors._matcher_torch import Matcher
 from zipfel.neighbors.label_sets import Encoder, MatcherConfig
-from zipfel.nn.quantize import unpack_table
+from zipfel.quantize import unpack_table
 from zipfel.run import Run
 
 

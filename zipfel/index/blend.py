@@ -16,7 +16,7 @@ from zipfel.index.base import Ids, Index, Vectors
 from zipfel.index.build import build_index, load_index
 from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
 from zipfel.index.votes import sharpened, vote, vote_shares
-from zipfel.nn.quantize import pack_table, unpack_table
+from zipfel.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
 
 RARITY = (0.0, 0.1, 0.2, 0.3)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.kernels.byte_search import search_clusters
-from zipfel.nn.quantize import pack_table, unpack_table
+from zipfel.quantize import pack_table, unpack_table
 from zipfel.threads import blas_threads, over_blocks
 
 _ALL = 4096

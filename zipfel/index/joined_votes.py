@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from zipfel.index.blend import Blend, Found, JointNeighbors
 from zipfel.index.build import build_index
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

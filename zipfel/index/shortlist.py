@@ -14,8 +14,8 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import Index, unit_rows
 from zipfel.index.build import build_index, load_index
 from zipfel.kernels.topk import score_pairs, topk
-from zipfel.nn.quantize import pack_table, unpack_table
 from zipfel.nn.score import with_constant
+from zipfel.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
 from zipfel.threads import over_blocks
 

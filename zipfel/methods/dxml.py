@@ -47,8 +47,8 @@ from zipfel.losses.smooth_l1 import smooth_l1
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.dxml_config import ACTIVATIONS, DxmlConfig
 from zipfel.nn.bag import bag
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once

@@ -52,9 +52,9 @@ from zipfel.methods.opinions import Bonus, Opinions
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import PAD, Ranking
 from zipfel.regularizers.affinity import label_affinity
 from zipfel.regularizers.gram import glas, gravity, spread_out, submatrix

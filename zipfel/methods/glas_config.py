@@ -11,7 +11,7 @@ import numpy as np
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.methods.by_words import SparseConfig
-from zipfel.nn.quantize import PRECISIONS
+from zipfel.quantize import PRECISIONS
 from zipfel.regularizers.affinity import AFFINITIES
 
 _ALONE = {"votes": False, "sparse": False}

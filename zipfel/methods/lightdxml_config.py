@@ -11,7 +11,7 @@ from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.methods.base import Points
 from zipfel.methods.by_words import SparseConfig
-from zipfel.nn.quantize import PRECISIONS
+from zipfel.quantize import PRECISIONS
 
 _FURTHER_BELOW = 200_000
 """Points up to which votes and sparse classifiers are asked by default."""

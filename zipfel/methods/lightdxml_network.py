@@ -20,10 +20,10 @@ from zipfel.methods.lightdxml_config import LightDXMLConfig
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag
 from zipfel.nn.encoder import LabelEncoder, ResidualEncoder
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
 from zipfel.nn.score import candidate_scores, with_constant
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer

@@ -47,8 +47,8 @@ from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.averaging import Codes, Encoders, unit_codes
 from zipfel.nn.bag import LocalRows
-from zipfel.nn.quantize import PRECISIONS, pack_table, rounded, unpack_table
 from zipfel.nn.table import Table
+from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once

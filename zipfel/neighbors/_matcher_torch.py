@@ -18,8 +18,8 @@ from torch.nn.functional import normalize
 from zipfel.losses.infonce import info_nce
 from zipfel.neighbors.label_sets import TEMPERATURE, Encoder, MatcherConfig, fingerprints
 from zipfel.nn.bag import LocalRows, bag
-from zipfel.nn.quantize import rounded
 from zipfel.nn.table import Table
+from zipfel.quantize import rounded
 from zipfel.run import Run
 from zipfel.threads import use_threads
 from zipfel.training import Batch, Batches, Plan, Trainer

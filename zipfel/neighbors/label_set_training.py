@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from zipfel.config import Config, param
 from zipfel.neighbors.label_sets import TEMPERATURE, PairEncoder, fingerprints
 from zipfel.nn.adam_tables import Codes, Rows, Table, drawn
-from zipfel.nn.quantize import rounded
+from zipfel.quantize import rounded
 from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted
 

@@ -29,7 +29,7 @@ from zipfel.index.base import unit_rows
 from zipfel.kernels.dense_product import product
 from zipfel.kernels.topk import score_pairs
 from zipfel.neighbors.words import WordIndex
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted, over_blocks, over_products
 

@@ -18,7 +18,7 @@ from zipfel.kernels.topk import score_pairs
 from zipfel.neighbors.label_sets import Encoder
 from zipfel.neighbors.regression import RegressionEncoder
 from zipfel.neighbors.votes import vote_weights
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,7 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import Index
 from zipfel.index.build import build_index
 from zipfel.neighbors.votes import cast_votes, vote_weights
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]

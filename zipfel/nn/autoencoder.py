@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
-from zipfel.nn.quantize import rounded
 from zipfel.nn.table import Table
+from zipfel.quantize import rounded
 
 Floats = npt.NDArray[np.float32]
 _BLOCK = 1024

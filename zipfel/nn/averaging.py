@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 
 from zipfel.kernels.bag import encode_bag
 from zipfel.nn.bag import LocalRows, bag
-from zipfel.nn.quantize import rounded
+from zipfel.quantize import rounded
 
 Codes = npt.NDArray[np.float32]
 

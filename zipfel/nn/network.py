@@ -27,7 +27,7 @@ from zipfel.kernels.bag import encode_bag
 from zipfel.kernels.dense_product import product
 from zipfel.kernels.topk import score_pairs
 from zipfel.nn.adam_tables import Codes, Rows, Table, drawn
-from zipfel.nn.quantize import pack_table, rounded, unpack_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted, over_blocks
 

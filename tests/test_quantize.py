@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zipfel.errors import ModelFileError
-from zipfel.nn.quantize import PRECISIONS, pack_table, rounded, unpack_table
+from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
 
 
 @pytest.mark.parametrize(("precision", "allowed"), [("float32", 0.0), ("float16", 1e-3), ("int8", 1 / 127)])
