@@ -37,7 +37,6 @@ import scipy.sparse as sp
 
 from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
-from zipfel.index.shortlist import Ids, Scored, fused, ranked
 from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.by_words import learn_words
 from zipfel.methods.lightdxml_config import PRESETS, LightDXMLConfig, sized
@@ -48,6 +47,7 @@ from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
+from zipfel.training.shortlist import Ids, Scored, fused, ranked
 
 _BLOCK = 512
 _SHARE = 0.8

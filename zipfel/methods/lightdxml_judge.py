@@ -10,12 +10,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.index.base import unit_rows
-from zipfel.index.shortlist import Ids
 from zipfel.methods.base import Points
 from zipfel.methods.lightdxml_config import LightDXMLConfig
 from zipfel.methods.lightdxml_network import Network
 from zipfel.methods.opinions import Voted
 from zipfel.neighbors.voters import KINDS, Voters
+from zipfel.training.shortlist import Ids
 
 Codes = npt.NDArray[np.float32]
 Hidden = Sequence[Codes]

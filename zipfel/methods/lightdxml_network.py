@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from zipfel.index import build_index
-from zipfel.index.shortlist import Ids, Scored, ShortlistScorer, ranked
 from zipfel.kernels.bag import encode_bag
 from zipfel.losses.bce import candidate_bce
 from zipfel.methods.base import Points, State
@@ -28,6 +27,7 @@ from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 from zipfel.training.label_codes import embed_labels, spread, start_classifiers
+from zipfel.training.shortlist import Ids, Scored, ShortlistScorer, ranked
 
 Array = npt.NDArray[np.float32]
 LAST = 1_000_000

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from zipfel.errors import ModelFileError
-from zipfel.index.shortlist import Scored, ShortlistScorer, fused, ranked
 from zipfel.ranking import Ranking
+from zipfel.training.shortlist import Scored, ShortlistScorer, fused, ranked
 
 
 def _scorer(n: int = 200, dim: int = 6) -> ShortlistScorer:
