@@ -46,6 +46,7 @@ LAYERS = [
     {"explaining"},
     {"classifier"},
     {"bench"},
+    {"report"},
     {"serve"},
     {"cli"},
 ]

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, data, explain, fit, inspect, predict, update
+from zipfel.cli import bench, data, explain, fit, inspect, predict, report, update
 from zipfel.cli.console import run_guarded
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("evaluate")(predict.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("update")(update.update)
+app.command("report")(report.report)
 app.command("info")(inspect.info)
 app.command("methods")(inspect.methods)
 app.command("demo")(fit.demo)
