@@ -39,7 +39,7 @@ LAYERS = [
     {"linear", "neighbors"},
     {"evidence"},
     {"methods"},
-    {"persistence"},
+    {"persistence", "saving"},
     {"inputs"},
     {"selection"},
     {"rows"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +115,34 @@ def test_a_folder_with_other_things_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="something else"):
         save_model(tmp_path, FILES)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_reader_beside_a_writer_always_has_one_whole_model(tmp_path: Path) -> None:
+    """Every file of a version holds the version's number; a mix, or a model that is missing, would show."""
+    target, stop, wrong = tmp_path / "model", threading.Event(), []
+
+    def files(number: int) -> ModelFiles:
+        return ModelFiles({"number": number}, {"a": np.full(2000, number)}, {"labels": [str(number)]})
+
+    def read() -> None:
+        found = load_model(target)
+        numbers = {found.config["number"], int(found.arrays["a"][0]), int(found.documents["labels"][0])}
+        if len(numbers) != 1 or read_config(target)["number"] < found.config["number"]:
+            wrong.append(str(numbers))
+
+    def read_on() -> None:
+        try:
+            while not stop.is_set():
+                read()
+        except BaseException as error:
+            wrong.append(repr(error))
+            raise
+
+    save_model(target, files(0))
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    for number in range(1, 100):
+        save_model(target, files(number))
+    stop.set()
+    reader.join()
+    assert not wrong

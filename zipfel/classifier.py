@@ -250,8 +250,11 @@ class Zipfel:
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | Path) -> None:
-        """Writes the model folder; an older model in its place is replaced only when the new one is complete."""
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Writes the model folder; an older model in its place is replaced in one step when the new one is complete.
+
+        force: replace a folder that holds something else than a model, too.
+        """
         self._check_fitted()
         state = self.method_.state()
         arrays: dict[str, npt.NDArray[Any]] = {f"method.{name}": array for name, array in state.arrays.items()}
@@ -260,7 +263,7 @@ class Zipfel:
         documents = self.rows_.documents()
         if self.label_names_ is not None:
             documents["labels"] = self.label_names_
-        save_model(folder, ModelFiles(self._config(state), arrays, documents))
+        save_model(folder, ModelFiles(self._config(state), arrays, documents), force)
 
     def _config(self, state: State) -> dict[str, Any]:
         return {

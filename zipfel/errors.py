@@ -34,6 +34,10 @@ class ModelFileError(ZipfelError, ValueError):
     """A model folder that is truncated, altered, of a newer version, or not a model."""
 
 
+class SaveError(ModelFileError):
+    """A model can't be written where it should be; says why, and where it is instead."""
+
+
 class ResourceError(ZipfelError, MemoryError):
     """The job would not fit in this machine's memory; raised before the work starts."""
 

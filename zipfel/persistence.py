@@ -7,7 +7,7 @@
       features.json         feature names, by column      (where the data had names)
       vectorizer.json       words and their weights       (where it was trained on texts)
 
-It is written beside its place and renamed, so that a reader sees the old model or the new one, never a half.
+A model is written beside its place and put there in one step: a reader sees the old model or the new one.
 """
 
 from __future__ import annotations
@@ -15,23 +15,41 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfel import __version__
 from zipfel.errors import ModelFileError
+from zipfel.folders import OpenFolder, replacing
+from zipfel.saving import (
+    CONFIG,
+    FORMAT,
+    check_replaceable,
+    check_room,
+    check_target,
+    save_error,
+    save_or_rescue,
+    writing,
+)
+from zipfel.tensors import read_tensors, write_tensors
 
-FORMAT = "zipfel-model"
+__all__ = [
+    "ModelFiles", "check_target", "folder_size", "load_model", "read_config", "read_names", "save_model",
+    "save_or_rescue", "writing",
+]  # fmt: skip
+
 FORMAT_VERSION = 1
-CONFIG, TENSORS = "config.json", "tensors.safetensors"
+TENSORS = "tensors.safetensors"
 MAX_CONFIG_BYTES = 64 << 20
 _CHUNK = 1 << 20
+_TRIES = 20
+"""How often a folder that is replaced while it is read is read again."""
 
 
 @dataclass(frozen=True)
@@ -46,53 +64,97 @@ class ModelFiles:
     documents: Mapping[str, Any] = field(default_factory=dict)
 
 
-def save_model(folder: str | Path, files: ModelFiles) -> None:
-    """Writes the folder whole or not at all; an older model in its place is replaced."""
+def save_model(folder: str | Path, files: ModelFiles, force: bool = False) -> None:
+    """Writes the folder whole or not at all; an older model in its place is replaced in one step.
+
+    A model in the folder stays as it is until the new one is complete. `SaveError` says why it can't be written.
+    """
     target = Path(folder)
-    refuse_foreign(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.parent / f".{target.name}.zipfel-tmp-{os.getpid()}"
-    shutil.rmtree(fresh, ignore_errors=True)
+    check_replaceable(target, force)
+    check_room(target, sum(array.nbytes for array in files.arrays.values()))
     try:
-        fresh.mkdir()
-        _write_files(fresh, files)
-        _swap(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        with replacing(target) as fresh:
+            _write_files(fresh, files)
+    except OSError as error:
+        raise save_error(target, error) from error
 
 
 def load_model(folder: str | Path) -> ModelFiles:
-    """Reads and checks the folder; `ModelFileError` says what is wrong with it."""
+    """Reads and checks the folder; `ModelFileError` says what is wrong with it.
+
+    All files come from one version of the folder, even if another process saves a model there at the same time.
+    """
     path = Path(folder)
-    config = read_config(path)
-    listed: dict[str, dict[str, Any]] = config["files"]
-    for name, entry in listed.items():
-        _check_file(path / name, entry)
-    arrays = _read_tensors(path / TENSORS) if TENSORS in listed else {}
-    documents = {name.removesuffix(".json"): _read_json(path / name) for name in listed if name.endswith(".json")}
-    return ModelFiles(config, arrays, documents)
+    for _ in range(_TRIES):
+        _check_is_folder(path)
+        with OpenFolder(path) as version:
+            try:
+                return _read_model(version)
+            except ModelFileError:
+                if not version.was_replaced():
+                    raise
+    raise ModelFileError(f"{path} is being replaced all the time; load it when no other program writes it")
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
     """Only config.json, checked: what `zipfel info` shows without loading the model."""
     path = Path(folder)
+    _check_is_folder(path)
+    with OpenFolder(path) as version:
+        return _read_config(version)
+
+
+def folder_size(folder: str | Path) -> int:
+    """Bytes of all files of a model."""
+    return sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file())
+
+
+def _check_is_folder(path: Path) -> None:
     if not path.is_dir():
         raise ModelFileError(
             f"{path} is a file, not a model folder"
             if path.exists()
             else f"{path} is not a model folder: there is no such folder (`zipfel fit --out {path}` makes one)"
         )
-    if not (path / CONFIG).is_file():
-        raise ModelFileError(f"{path} is not a zipfel model: it has no {CONFIG}")
-    config = _read_json(path / CONFIG)
+
+
+def _read_model(version: OpenFolder) -> ModelFiles:
+    """All listed files are opened before the first is read: they stay readable when the folder is replaced."""
+    config = _read_config(version)
+    listed: dict[str, dict[str, Any]] = config["files"]
+    with ExitStack() as stack:
+        opened = {name: stack.enter_context(_open_listed(version, name)) for name in listed}
+        for name, entry in listed.items():
+            _check_size(version.path / name, opened[name], entry)
+        arrays, texts = {}, {}
+        for name, entry in listed.items():
+            checked = _Digesting(opened[name])
+            if name == TENSORS:
+                arrays = _read_tensors(version.path / name, checked, entry["bytes"])
+            elif name.endswith(".json"):
+                texts[name] = checked.read()
+            _check_digest(version.path / name, checked, entry)
+    documents = {name.removesuffix(".json"): _parsed(version.path / name, text) for name, text in texts.items()}
+    return ModelFiles(config, arrays, documents)
+
+
+def _read_config(version: OpenFolder) -> dict[str, Any]:
+    path = version.path
+    try:
+        with version.open(CONFIG) as file:
+            text = file.read(MAX_CONFIG_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelFileError(f"{path} is not a zipfel model: it has no {CONFIG}") from None
+    if len(text) > MAX_CONFIG_BYTES:
+        raise ModelFileError(f"{path / CONFIG} is larger than any {CONFIG} of ours")
+    config = _parsed(path / CONFIG, text)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ModelFileError(f"{path} is not a zipfel model: its {CONFIG} does not say so")
-    version = config.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
-        by = config.get("library_version")
+    number, by = config.get("format_version"), config.get("library_version")
+    if not isinstance(number, int) or number > FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has model format {version!r}, written by zipfel {by}; this is zipfel {__version__}, which reads "
-            f"up to format {FORMAT_VERSION}: upgrade with pip install -U zipfel"
+            f"{path} has model format {number!r}, written by zipfel {by}; this is zipfel {__version__}, which reads up "
+            f"to format {FORMAT_VERSION}: upgrade with pip install -U zipfel"
         )
     stated = config.pop("checksum", None)
     if stated != _digest_json(config):
@@ -101,41 +163,59 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     return config
 
 
-def folder_size(folder: str | Path) -> int:
-    """Bytes of all files of a model."""
-    return sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file())
-
-
-def refuse_foreign(target: Path) -> None:
-    if target.is_file():
-        raise ModelFileError(f"{target} is a file; --out must name a folder")
-    if target.is_dir() and any(target.iterdir()) and not (target / CONFIG).is_file():
-        raise ModelFileError(f"{target} is a folder that holds something else than a model: choose another name")
-
-
 def _write_files(folder: Path, files: ModelFiles) -> None:
+    listed = {}
     if files.arrays:
-        from safetensors.numpy import save_file
-
-        save_file({name: np.ascontiguousarray(array) for name, array in files.arrays.items()}, str(folder / TENSORS))
+        with _Digesting.created(folder / TENSORS) as file:
+            write_tensors(file, files.arrays)
+        listed[TENSORS] = file.entry()
     for name, document in files.documents.items():
-        (folder / f"{name}.json").write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-    listed = {
-        file.name: {"bytes": file.stat().st_size, "sha256": _digest_file(file)} for file in sorted(folder.iterdir())
-    }
+        with _Digesting.created(folder / f"{name}.json") as file:
+            file.write(json.dumps(document, ensure_ascii=False).encode())
+        listed[f"{name}.json"] = file.entry()
     config = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
         **files.config,
-        "files": listed,
+        "files": dict(sorted(listed.items())),
     }
     config = json.loads(json.dumps(config, default=_plain))  # what a reader will see, e.g. tuples as lists
     config["checksum"] = _digest_json(config)
     (folder / CONFIG).write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    for file in folder.iterdir():
-        with file.open("rb") as stream:
-            os.fsync(stream.fileno())
+
+
+class _Digesting:
+    """An open file, and the checksum of what was read from it or written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._digest, self._size = file, hashlib.sha256(), 0
+
+    @classmethod
+    @contextmanager
+    def created(cls, path: Path) -> Iterator[_Digesting]:
+        with path.open("xb") as file:
+            yield cls(file)
+
+    def write(self, data: Any, /) -> int:
+        self._digest.update(data)
+        self._size += len(data)
+        return self._file.write(data)
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._file.read(size)
+        self._digest.update(data)
+        self._size += len(data)
+        return data
+
+    def readinto(self, buffer: Any, /) -> int:
+        count: int = self._file.readinto(buffer)  # type: ignore[attr-defined]
+        self._digest.update(buffer[:count])
+        self._size += count
+        return count
+
+    def entry(self) -> dict[str, Any]:
+        return {"bytes": self._size, "sha256": self._digest.hexdigest()}
 
 
 def _plain(value: Any) -> Any:
@@ -143,20 +223,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} has no place in a model folder")
-
-
-def _swap(fresh: Path, target: Path) -> None:
-    if not target.exists():
-        fresh.rename(target)
-        return
-    old = target.parent / f".{target.name}.zipfel-tmp-{os.getpid()}-old"
-    target.rename(old)
-    try:
-        fresh.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _check_listing(path: Path, listed: Any) -> None:
@@ -168,42 +234,39 @@ def _check_listing(path: Path, listed: Any) -> None:
         raise ModelFileError(f"{path / CONFIG} is damaged: its list of files can't be read")
 
 
-def _check_file(file: Path, entry: Mapping[str, Any]) -> None:
-    if not file.is_file():
-        raise ModelFileError(f"the model is incomplete: {file} is missing")
-    size = file.stat().st_size
+def _open_listed(version: OpenFolder, name: str) -> BinaryIO:
+    try:
+        return version.open(name)
+    except FileNotFoundError:
+        raise ModelFileError(f"the model is incomplete: {version.path / name} is missing") from None
+
+
+def _check_size(path: Path, file: BinaryIO, entry: Mapping[str, Any]) -> None:
+    size = os.fstat(file.fileno()).st_size
     if size != entry["bytes"]:
         word = "truncated" if size < entry["bytes"] else "altered"
-        raise ModelFileError(f"{file} is {word}: {size:,} bytes, {entry['bytes']:,} were saved")
-    if _digest_file(file) != entry.get("sha256"):
-        raise ModelFileError(f"{file} was altered after the model was saved: its checksum does not match")
+        raise ModelFileError(f"{path} is {word}: {size:,} bytes, {entry['bytes']:,} were saved")
 
 
-def _read_json(file: Path) -> Any:
-    if file.name == CONFIG and file.stat().st_size > MAX_CONFIG_BYTES:
-        raise ModelFileError(f"{file} is larger than any {CONFIG} of ours")
+def _check_digest(path: Path, file: _Digesting, entry: Mapping[str, Any]) -> None:
+    while file.read(_CHUNK):
+        pass
+    if file.entry()["sha256"] != entry.get("sha256"):
+        raise ModelFileError(f"{path} was altered after the model was saved: its checksum does not match")
+
+
+def _parsed(path: Path, text: bytes) -> Any:
     try:
-        return json.loads(file.read_bytes())
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{file} is damaged: it is not JSON ({error})") from None
+        raise ModelFileError(f"{path} is damaged: it is not JSON ({error})") from None
 
 
-def _read_tensors(file: Path) -> dict[str, npt.NDArray[Any]]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
+def _read_tensors(path: Path, file: _Digesting, size: int) -> dict[str, npt.NDArray[Any]]:
     try:
-        return dict(load_file(str(file)))
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise ModelFileError(f"{file} is damaged: {error}") from None
-
-
-def _digest_file(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return read_tensors(file, size)[0]
+    except ValueError as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from None
 
 
 def _digest_json(value: Any) -> str:

@@ -1,8 +1,10 @@
-"""Files and folders that are being written beside their place: each has a name of its own, and none outlives the work
-that made it, even where the work is stopped in the midst of it."""
+"""Files and folders that are written beside their place and then renamed.
+
+Each has a unique name, and is removed when its work ends, even if the work is stopped."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import threading
@@ -17,7 +19,20 @@ _open: set[Path] = set()
 @contextmanager
 def scratch_beside(place: Path, suffix: str = "") -> Iterator[Path]:
     """A path beside `place` that no other thread or process will choose; removed at the end, if it is there."""
-    path = place.parent / f".{place.name[:100]}.zipfel-{secrets.token_hex(8)}{suffix}"
+    path = beside(place, secrets.token_hex(8) + suffix)
+    with scratch_file(path):
+        yield path
+
+
+def beside(place: Path, mark: str) -> Path:
+    """A hidden path in the same folder; long names are cut, as a file system takes 255 bytes."""
+    name = os.fsencode(place.name)[:150].decode(errors="ignore")
+    return place.parent / f".{name}.zipfel-{mark}"
+
+
+@contextmanager
+def scratch_file(path: Path) -> Iterator[Path]:
+    """A path of the caller's choice that is removed at the end, whatever happens."""
     with _lock:
         _open.add(path)
     try:

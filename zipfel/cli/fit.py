@@ -106,13 +106,15 @@ def fit_and_save(
     model: Zipfel, train: Dataset, valid: Dataset | None, test: Dataset | None, run: Run, out: Path
 ) -> dict[str, float]:
     """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there."""
+    from zipfel.persistence import save_or_rescue
+
     model.fit(train, valid=valid, run=run)
     scores: dict[str, float] = {}
     if test is not None:
         with run.progress.task("evaluating"):
             scores = model.evaluate(test)
         model.metrics_ = scores
-    model.save(out)
+    save_or_rescue(model.save, out)
     if run.checkpoint is not None:
         shutil.rmtree(run.checkpoint, ignore_errors=True)
     return scores
@@ -196,9 +198,9 @@ def _run(seed: int, threads: int | None, time_budget: float | None, device: str,
 
 
 def _refuse_bad_target(out: Path) -> None:
-    from zipfel.persistence import refuse_foreign
+    from zipfel.persistence import check_target
 
-    refuse_foreign(out)
+    check_target(out)
 
 
 def read_told(read: Any, path: str, fields: dict[str, str | None], *, silent: bool = False) -> Dataset:

@@ -35,10 +35,10 @@ def update(
     """
     from zipfel.classifier import Zipfel
     from zipfel.data import read
-    from zipfel.persistence import refuse_foreign
+    from zipfel.persistence import check_target, save_or_rescue
 
     start, target = time.monotonic(), out or model
-    refuse_foreign(target)
+    check_target(target)
     loaded = Zipfel.load(model)
     loaded.threads, kept = threads, loaded.threads
     known = loaded.n_labels_
@@ -47,7 +47,7 @@ def update(
     with TerminalProgress().task("adding"):
         loaded.partial_fit(dataset)
     loaded.threads = kept
-    loaded.save(target)
+    save_or_rescue(loaded.save, target)
     added, seconds = loaded.n_labels_ - known, time.monotonic() - start
     if json:
         facts = {"model": str(target), "added": dataset.n_points, "new_labels": added}

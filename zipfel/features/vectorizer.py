@@ -59,6 +59,10 @@ class Vectorizer:
         self._vocabulary: Vocabulary | None = None
         self._lookup: tuple[WordTable, Array] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copies, without the word table: its hashes hold in this process only. It is built again."""
+        return {**vars(self), "_lookup": None}
+
     @property
     def vocabulary_(self) -> Vocabulary:
         if self._vocabulary is None:
