@@ -90,15 +90,15 @@ def check_replaceable(target: Path, force: bool = False) -> None:
         raise SaveError(f"{target} is a file; a model is a folder: choose another name")
     place = real_place(target)
     if place.is_dir():
-        if os.path.ismount(place):
-            raise SaveError(f"{target} is the root of a file system, which can't be replaced: choose a folder in it")
-        if place in (Path.cwd().resolve(), *Path.cwd().resolve().parents, Path.home().resolve()):
-            raise SaveError(f"{target} is the current folder, one above it or your home: choose a folder in it")
         if not force and any(place.iterdir()) and not _is_model(place):
             raise SaveError(
                 f"{target} is a folder that holds something else than a model: choose another name, or add --force to "
                 "replace it with all that is in it"
             )
+        if os.path.ismount(place):
+            raise SaveError(f"{target} is the root of a file system, which can't be replaced: choose a folder in it")
+        if place in (Path.cwd().resolve(), *Path.cwd().resolve().parents, Path.home().resolve()):
+            raise SaveError(f"{target} is the current folder, one above it or your home: choose a folder in it")
 
 
 def _is_model(folder: Path) -> bool:
