@@ -7,7 +7,7 @@ import sys
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, data, explain, fit, inspect, predict, report, update
+from zipfel.cli import bench, bundled, data, explain, fit, inspect, predict, report, update
 from zipfel.cli.console import run_guarded
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("info")(inspect.info)
 app.command("methods")(inspect.methods)
 app.command("demo")(fit.demo)
 app.command("bench")(bench.bench)
+data.app.command("bundled")(bundled.bundled)
 app.add_typer(data.app, name="data")
 
 

@@ -7,7 +7,9 @@ scripts/build_debian_data.py from Debian's package index; each description is un
 
 from __future__ import annotations
 
+import io
 from importlib import resources
+from pathlib import Path
 
 from zipfel.data import Dataset, read
 from zipfel.errors import DataError, nearest
@@ -26,11 +28,26 @@ EXAMPLES = {
 
 def load(name: str) -> tuple[Dataset, Dataset]:
     """(train, test) of a bundled data set, with the same label columns."""
-    if name not in NAMES:
-        raise DataError(f"there is no bundled data set {name!r}{nearest(name, NAMES)}")
+    _check(name)
     train, test = (_read(f"{name}.{part}.jsonl.zst") for part in ("train", "test"))
     assert train.label_names is not None
     return train, test.relabel(train.label_names, extend=True)
+
+
+def write(name: str, part: str, target: Path) -> int:
+    """Writes one part, "train" or "test", as a JSONL file; the number of its documents."""
+    import zstandard
+
+    _check(name)
+    with resources.as_file(resources.files(__package__) / f"{name}.{part}.jsonl.zst") as path, path.open("rb") as file:
+        lines = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file))
+        with target.open("xb") as out:
+            return sum(out.write(line) > 0 for line in lines)
+
+
+def _check(name: str) -> None:
+    if name not in NAMES:
+        raise DataError(f"there is no bundled data set {name!r}{nearest(name, NAMES)}")
 
 
 def _read(file: str) -> Dataset:
