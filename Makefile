@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: help setup demo test lint bench wheel clean
+.PHONY: help setup demo test lint bench docs wheel clean
 
 help:
 	@echo "make demo    fit on the bundled data, print metrics and predictions"
@@ -11,6 +11,7 @@ help:
 	@echo "make setup   only create .venv and install zipfel into it"
 	@echo "make lint    ruff, mypy, codespell"
 	@echo "make bench   the speed ratios that the docs state"
+	@echo "make docs    build the site into build/site; warnings are errors"
 	@echo "make wheel   build dist/*.whl and try it in an environment of its own"
 
 setup: .venv/installed
@@ -40,6 +41,10 @@ test: lint
 
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
+
+docs: .venv/installed-dev
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 wheel: .venv/installed-dev
 	rm -rf dist

@@ -54,7 +54,7 @@ def cli_page() -> str:
         context = click.Context(command, info_name=name)
         usage = " ".join(command.collect_usage_pieces(context))
         lines += [f"## {name}", "", f"`{name} {usage}`", "", *_paragraphs(command.help or ""), ""]
-        rows = [row for parameter in command.params if (row := _parameter_row(parameter, context))]
+        rows = [row for parameter in command.params if (row := _parameter_row(parameter))]
         if rows:
             lines += ["| argument or option | default | what it does |", "|---|---|---|", *rows, ""]
     return "\n".join(lines)
@@ -69,11 +69,11 @@ def _paragraphs(text: str) -> list[str]:
     return "\n".join(found).replace("\n    ", "\n\n    ").splitlines()
 
 
-def _parameter_row(parameter: Any, context: click.Context) -> str:
+def _parameter_row(parameter: Any) -> str:
     told = getattr(parameter, "help", None) or ""
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     if parameter.param_type_name == "argument":
-        names = f"`{parameter.make_metavar(context)}`"
+        names = f"`{parameter.metavar or str(parameter.name).upper()}`"
     default = parameter.default
     shown = "" if default is None or callable(default) or "UNSET" in repr(default).upper() else f"`{default}`"
     return f"| {names} | {_cell(shown)} | {_cell(told)} |"

@@ -1,0 +1,63 @@
+"""Makes the figures of the docs: `python scripts/make_figures.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("svg")
+import matplotlib.pyplot as plt
+
+from zipfel import datasets
+
+ROOT = Path(__file__).resolve().parents[1]
+FIGURES = ROOT / "docs" / "figures"
+PEERS = ROOT / "benchmarks" / "results" / "peers.jsonl"
+plt.rcParams.update({"svg.hashsalt": "zipfel", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
+
+
+def save(name: str) -> None:
+    plt.tight_layout()
+    plt.savefig(FIGURES / f"{name}.svg", metadata={"Date": None})
+    plt.close()
+
+
+def zipf() -> None:
+    train, _ = datasets.load("debian-tags")
+    counts = np.sort(train.label_counts())[::-1]
+    counts = counts[counts > 0]
+    plt.figure(figsize=(6, 3.2))
+    plt.loglog(np.arange(1, len(counts) + 1), counts)
+    for y, name in ((100, "head above"), (5, "tail from here down")):
+        plt.axhline(y, color="grey", linewidth=0.8, linestyle="--")
+        plt.text(1, y * 1.1, name, fontsize=8)
+    plt.xlabel("rank of the label")
+    plt.ylabel("training documents")
+    save("zipf")
+
+
+def accuracy_and_time() -> None:
+    """P@1 against training seconds of every system, a panel a data set."""
+    rows = [json.loads(line) for line in PEERS.read_text(encoding="utf-8").splitlines()]
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    _, axes = plt.subplots(1, len(names), figsize=(3.1 * len(names), 3.2))
+    for axis, name in zip(np.atleast_1d(axes), names, strict=True):
+        for row in (row for row in rows if row["data"] == name):
+            own = row["system"].startswith("zipfel")
+            axis.scatter(row["train_s"], row["P@1"], s=50, color="C0" if own else "C1", marker="o" if own else "s")
+            axis.annotate(
+                row["system"], (row["train_s"], row["P@1"]), fontsize=7, xytext=(3, 4), textcoords="offset points"
+            )
+        axis.set(xscale="log", title=name, xlabel="training, seconds")
+    np.atleast_1d(axes)[0].set_ylabel("P@1, per cent")
+    save("accuracy-and-time")
+
+
+if __name__ == "__main__":
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    zipf()
+    if PEERS.exists():
+        accuracy_and_time()
