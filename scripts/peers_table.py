@@ -1,6 +1,7 @@
-"""Writes benchmarks/results/peers.jsonl as the table of docs/benchmarks.md: `python scripts/peers_table.py [RUNS.jsonl]`.
+"""Writes benchmarks/results/peers.jsonl as a table into docs/benchmarks.md.
 
-With RUNS.jsonl, the file that `zipfel bench --out` makes, the figures of its systems are replaced first.
+`python scripts/peers_table.py [RUNS.jsonl]`: with RUNS.jsonl, the file that `zipfel bench --out` makes, the figures of
+its systems are replaced first.
 """
 
 from __future__ import annotations
