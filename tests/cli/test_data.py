@@ -109,3 +109,13 @@ def test_names_that_look_like_markup_are_shown_as_they_are(rows: Path) -> None:
 def test_small_synthetic_data_needs_no_further_options(tmp_path: Path) -> None:
     assert data("synth", tmp_path / "s.txt", "-n", 20, "--features", 30, "--labels", 3).exit_code == 0
     assert read(tmp_path / "s.txt").n_labels == 3
+
+
+def test_pack_and_check(rows: Path, tmp_path: Path) -> None:
+    done = data("pack", rows, tmp_path / "packed", "--workers", 1, "--json")
+    assert json.loads(done.stdout)["n_points"] == 40
+    assert "sound" in data("check", tmp_path / "packed").output
+    assert "points" in data("stats", tmp_path / "packed").output
+    with pytest.raises(DataError, match="already"):
+        data("pack", rows, tmp_path / "packed")
+    assert data("pack", rows, tmp_path / "packed", "--force").exit_code == 0

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from tests.data.conftest import Put
 from zipfel.data import read
 from zipfel.errors import DataError
 
@@ -55,3 +56,9 @@ def test_it_agrees_with_scikit_learn(put) -> None:
 def test_broken_files(put, content: str, message: str) -> None:
     with pytest.raises(DataError, match="b.svm" + (message if message[0] == ":" else ".*" + message)):
         read(put("b.svm", content))
+
+
+def test_a_label_that_stands_twice_counts_once(put: Put) -> None:
+    found = read(put("rows.svm", "1,1,2 0:1\n"))
+    assert found.Y.toarray().tolist() == [[0, 1, 1]]
+    assert found.report.duplicate_labels == 1

@@ -158,6 +158,73 @@ def synth(
     _write([(dataset, out)], to, as_json=json)
 
 
+@app.command()
+def pack(
+    file: Source,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
+    format: Format = "auto",  # noqa: A002 - the flag's name
+    labels: Labels = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    label_separator: LabelSeparator = None,
+    no_labels: Annotated[bool, typer.Option("--no-labels", help="Documents without labels, to predict.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that parse text.", show_default="all cores")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace packed data of that name.")] = False,
+    json: Json = False,
+) -> None:
+    """Pack a data set into a folder of memory-mapped arrays, for data larger than memory.
+
+    fit, evaluate, predict and bench take the folder as they take a file. JSON lines, fastText, plain text, svmlight and
+    XMC are packed a piece at a time; the same command goes on where it was stopped.
+
+    Example:  zipfel data pack train.jsonl.gz train.packed
+    """
+    from zipfel.cli.console import TerminalProgress
+    from zipfel.data.packing import pack as pack_file
+    from zipfel.threads import available_threads
+
+    fields = {"format": format, "labels": labels, "text_column": text_column, "label_column": label_column}
+    with TerminalProgress().task(f"packing {Path(file).name}") as task:
+        dataset = pack_file(
+            file,
+            out,
+            **fields,  # type: ignore[arg-type]
+            label_separator=label_separator,
+            need_labels=not no_labels,
+            workers=workers or available_threads(),
+            force=force,
+            on_rows=task.advance,
+        )
+    for sentence in dataset.report.sentences():
+        say(sentence)
+    size = sum(part.stat().st_size for part in out.iterdir())
+    if json:
+        facts = {"n_points": dataset.n_points, "n_features": dataset.n_features, "n_labels": dataset.n_labels}
+        print_json({"packed": str(out), "bytes": size, **facts})
+        return
+    typer.echo(f"{dataset.n_points:,} rows, {dataset.n_labels:,} labels -> {out} ({size / 1e6:,.1f} MB)")
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Packed data.")],
+    json: Json = False,
+) -> None:
+    """Compare every checksum of packed data, which reads all of it.
+
+    Example:  zipfel data check train.packed
+    """
+    from zipfel.data import check_packed
+
+    dataset = check_packed(folder)
+    if json:
+        print_json({"packed": str(folder), "sound": True, "n_points": dataset.n_points})
+        return
+    typer.echo(f"{folder} is sound: {dataset.n_points:,} rows, {dataset.n_labels:,} labels")
+
+
 def _read(
     file: str,
     format: str,  # noqa: A002 - as above

@@ -3,6 +3,8 @@
 from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.data.dataset import Dataset, ReadReport, binary, label_matrix
 from zipfel.data.formats import FORMATS
+from zipfel.data.packed import check_packed, is_packed, open_packed
+from zipfel.data.packing import pack
 from zipfel.data.reading import read, read_documents
 from zipfel.data.splitting import sample, split
 from zipfel.data.statistics import Stats, stats
@@ -22,7 +24,11 @@ __all__ = [
     "Vocabulary",
     "binary",
     "buckets",
+    "check_packed",
+    "is_packed",
     "label_matrix",
+    "open_packed",
+    "pack",
     "read",
     "read_documents",
     "read_vocabulary",

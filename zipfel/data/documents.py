@@ -42,6 +42,12 @@ def pick(wanted: str | None, known: tuple[str, ...], found: Collection[str]) -> 
     return next((by_lower[name] for name in known if name in by_lower), None)
 
 
+class RowNumber(str):
+    """The number of a row, in place of the id that it lacks."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Documents:
     """Rows of raw text on their way to a `Dataset`; labels get their ids in the order of appearance."""
@@ -101,9 +107,9 @@ class Documents:
     def _give_id(self, id: str | None) -> None:  # noqa: A002 - the field's name
         """Ids are kept once one row has one; rows without get their number, counted from 0."""
         if self.ids is None and id is not None:
-            self.ids = [str(i) for i in range(len(self.texts))]
+            self.ids = [RowNumber(i) for i in range(len(self.texts))]
         if self.ids is not None:
-            self.ids.append(str(len(self.texts)) if id is None else id)
+            self.ids.append(RowNumber(len(self.texts)) if id is None else id)
 
     def _label_id(self, name: str) -> int:
         known = self._label_ids.get(name)

@@ -15,6 +15,7 @@ from zipfel.data.fasttext import read_fasttext
 from zipfel.data.jsonl import read_jsonl
 from zipfel.data.names import read_names
 from zipfel.data.npz import read_npz
+from zipfel.data.packed import is_packed, open_packed
 from zipfel.data.parquet import read_parquet
 from zipfel.data.plain_text import read_plain_text
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
@@ -74,7 +75,7 @@ def read(
     id_column: str | None = None,
     label_separator: str | None = None,
 ) -> Dataset:
-    """Reads a file of labelled rows: plain, .gz, .zst, or "-" for standard input.
+    """Reads a file of labelled rows: plain, .gz, .zst, or "-" for standard input; or a folder of packed data.
 
     format: one of `zipfel.data.FORMATS`, or "auto". labels: the second file of the formats that have one (labels of
     "xmc-pair" and "npz", the XML of "arff"); found by itself where it lies beside under the usual name.
@@ -113,6 +114,8 @@ def read_documents(
 def _read(format: str, request: _Request) -> Dataset:  # noqa: A002 - as above
     if format != "auto" and format not in formats.FORMATS:
         raise ParameterError(f"unknown format {format!r}{nearest(format, ['auto', *formats.FORMATS])}")
+    if is_packed(request.path):
+        return open_packed(request.path)
     with open_stream(request.path) as stream:
         if not stream.head():
             raise DataError("the file is empty", path=stream.name)

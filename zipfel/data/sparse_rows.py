@@ -156,6 +156,7 @@ def _parse_block(block: bytes, layout: Layout, scratch: _Scratch) -> _Parsed:
     owned = _Part(lengths[1, :n], labels[:nl].copy(), np.ones(nl, dtype=np.float32))
     if fault == NOWHERE and not tidy:
         features, owned = _mended(features), _mended(owned)
+        owned.values.fill(1)  # a label that stands twice in a row is one label
         if not np.isfinite(features.values).all():
             fault = SOMEWHERE
     return _Parsed(features, owned, fault)

@@ -33,7 +33,7 @@ def header_numbers(line: bytes) -> list[int]:
 
 def read_xmc(stream: Stream) -> Dataset:
     """The old format: one file."""
-    n_rows, n_features, n_labels = _header(stream, 3, OLD_HEADER)
+    n_rows, n_features, n_labels = take_header(stream, 3, OLD_HEADER)
     rows = read_rows(stream, Layout(n_features=n_features, n_labels=n_labels, n_rows=n_rows), first_line=2)
     X, Y = rows.X.finish(n_features), rows.Y.finish(n_labels)
     return with_names_beside(
@@ -73,13 +73,13 @@ def companion(path: str | Path) -> Path:
 
 
 def _matrix(stream: Stream, noun: str) -> tuple[sp.csr_matrix, Rows]:
-    n_rows, width = _header(stream, 2, NEW_HEADER)
+    n_rows, width = take_header(stream, 2, NEW_HEADER)
     layout = Layout(has_labels=False, n_features=width, n_rows=n_rows, column_noun=noun)
     rows = read_rows(stream, layout, first_line=2)
     return rows.X.finish(width), rows
 
 
-def _header(stream: Stream, count: int, form: str) -> list[int]:
+def take_header(stream: Stream, count: int, form: str) -> list[int]:
     """Takes the first line off the stream."""
     line, newline, _ = stream.head().partition(b"\n")
     numbers = header_numbers(line)
