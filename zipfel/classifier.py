@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.calibration import Calibration
 from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.explaining import label_id, named, one_row
@@ -20,8 +21,9 @@ from zipfel.halting import holding_signals
 from zipfel.inputs import aligned, as_dataset, as_dataset_of_any, check_trainable, with_columns
 from zipfel.methods import Points, State, make_method, method_class, method_names
 from zipfel.methods.registry import methods_with
-from zipfel.metrics import evaluate
+from zipfel.metrics import calibration_errors, evaluate
 from zipfel.persistence import ModelFiles, load_model, read_names, save_model
+from zipfel.probabilities import fit_calibrated, with_probabilities
 from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
 from zipfel.run import Run
@@ -151,7 +153,7 @@ class Zipfel:
             held = Points(self.rows_.transform(valid), with_columns(self._truth(valid), train.n_labels))
         if held is None and self.valid_share is not None:
             points, held = points.split(self.valid_share, run.rng(0))
-        method.fit(points, held, run)
+        self.calibration_ = fit_calibrated(method, points, held, run)
         self.method_ = method
         self.training_: dict[str, Any] = {
             "n_points": train.n_points,
@@ -200,13 +202,19 @@ class Zipfel:
 
     @holding_signals
     def predict(self, X: Any, k: int = 5) -> Ranking:
-        """The k best labels of each document, best first."""
+        """The k best labels of each document, best first, with their probabilities.
+
+        A bonus for rare labels counts in the order but not in the probabilities, so these may rise within a row.
+        """
         self._check_fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k must be at least 1, got {k!r}")
         rows = self.rows_.transform(X)
         with use_threads(self.threads):
-            return self.method_.predict(rows, k).with_names(self.label_names_)
+            return self._ranking(rows, k).with_names(self.label_names_)
+
+    def _ranking(self, rows: sp.csr_matrix, k: int) -> Ranking:
+        return with_probabilities(self.method_, self.method_.predict(rows, k), self.calibration_, self.label_counts_)
 
     def predict_scores(self, X: Any, k: int = 100) -> sp.csr_matrix:
         """(n, n_labels) CSR with the scores of the k best labels of each document."""
@@ -214,14 +222,20 @@ class Zipfel:
 
     @holding_signals
     def explain(self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5) -> Explained:
-        """Why one document, a text or a row of features, got its k best labels, or why it would get the given ones."""
+        """Why one document, a text or a row of features, got its k best labels, or why it would get the given ones.
+
+        The scores are what the labels are ranked by, so that the evidence adds up to them; they are no probabilities.
+        """
         self._check_fitted()
         names = self.label_names_ or [str(i) for i in range(self.n_labels_)]
         asked = None if labels is None else [label_id(label, names) for label in labels]
         documents = [document] if isinstance(document, str) else document
-        row, ranking = one_row(self.rows_, documents), self.predict(documents, k)
-        best = {int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0}
+        row = one_row(self.rows_, documents)
         with use_threads(self.threads):
+            ranking = self.method_.predict(row, k)
+            best = {
+                int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0
+            }
             found = self._able("explain")(row, list(best) if asked is None else asked)
         return named(found, best, names, self.rows_, document)
 
@@ -232,9 +246,10 @@ class Zipfel:
         rows = self.rows_.transform(X)
         truth = self._truth(as_dataset_of_any(X, y))
         with use_threads(self.threads):
-            ranking = self.method_.predict(rows, max(ks, default=1))
+            ranking = self._ranking(rows, max(ks, default=1))
         n_points = int(self.training_["n_points"])
-        return dict(evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=tuple(ks)))
+        found = evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=tuple(ks))
+        return {**found, **calibration_errors(ranking, truth, ks=tuple(ks))}
 
     def score(self, X: Any, y: Any) -> float:
         """P@1, for scikit-learn's searches."""
@@ -277,6 +292,7 @@ class Zipfel:
             "training": self.training_,
             "metrics": self.metrics_,
             "facts": dict(state.facts),
+            "calibration": None if self.calibration_ is None else self.calibration_.facts(),
         }
 
     @classmethod
@@ -307,6 +323,8 @@ class Zipfel:
         model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
         model.method_ = make_method(config["method"], config["params"])
         model.method_.restore(State(_within("method.", files.arrays), config["facts"]), n_features, n_labels)
+        calibration = config.get("calibration")
+        model.calibration_ = None if calibration is None else Calibration.from_facts(calibration)
         return model
 
 

@@ -21,7 +21,7 @@ def buckets(
     in training. Torso: what lies between.
     """
     counts = np.asarray(counts)  # (n_labels,)
-    found = np.full(len(counts), TORSO, dtype=np.int8)
+    found = np.full(counts.shape, TORSO, dtype=np.int8)
     found[counts > head_above] = HEAD
     found[counts <= tail_up_to] = TAIL
     return found

@@ -50,7 +50,7 @@ from zipfel.methods.auto_asked import known_features, without_lost
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.auto_explain import Scored
 from zipfel.methods.auto_further import Further, Known
-from zipfel.methods.auto_judge import HeldOut, learn_judge, with_held_out
+from zipfel.methods.auto_judge import HeldOut, learn_judge, ranked_held_out, with_held_out
 from zipfel.methods.auto_parts import Fitting, Found, join_votes, n_neighbours, n_strangers
 from zipfel.methods.auto_training import train_parts
 from zipfel.methods.auto_update import extended, joined_labels, new_labels
@@ -88,6 +88,7 @@ class Auto(Method):
 
     name: ClassVar[str] = "auto"
     title: ClassVar[str] = "neighbours' votes and sparse classifiers, joined by a blend learnt on held-out points"
+    holds_out: ClassVar[bool] = True
     Config = AutoConfig
     config: AutoConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
@@ -242,6 +243,7 @@ class Auto(Method):
         with run.timed("blend"), blas_threads(1):
             context = Context.of(Y) if self.config.context else None
             self.blend_, self.tail_ = learn_judge(asked, context, self.config.tail, products=self.config.products)
+            self.held_out_ = ranked_held_out(asked, self.blend_, context, self.tail_, Y)
 
     @cached_property
     def _context(self) -> Context | None:
@@ -274,6 +276,9 @@ class Auto(Method):
         scores = self.blend_(labels, evidence, self._context) + np.float32(self.tail_) * self._rarity[labels]
         blank = np.diff(X.indptr) == 0
         return Ranking.from_dense(np.where((labels < 0) | blank[:, None], -np.inf, scores), k, labels)
+
+    def scores_without_bonus(self, ranking: Ranking) -> npt.NDArray[np.float32]:
+        return np.asarray(ranking.scores - np.float32(self.tail_) * self._rarity[ranking.labels], dtype=np.float32)
 
     def partial_fit(self, points: Points) -> None:
         """New points become neighbours, by words and by codes, and bring columns for labels that are new; encoder,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.calibration import RANKS, HeldOutRanking
 from zipfel.data.splitting import held_out_runs
 from zipfel.evidence.blend import Blend, is_true
 from zipfel.evidence.context import FRONT, Context, Judge, precisions
@@ -86,6 +87,21 @@ def learn_judge(held: HeldOut, context: Context | None, tail: float | None, *, p
         scores = np.where(known, judge(labels, evidence, context), -np.inf)
         tail = largest_bonus(labels, scores, held.rarity, hits)
     return judge, tail
+
+
+def ranked_held_out(
+    held: HeldOut, judge: Judge, context: Context | None, tail: float, Y: sp.csr_matrix
+) -> HeldOutRanking:
+    """The held-out points' best labels, which calibrate scores. Y: labels of the points that the parts had seen."""
+    used = [name in judge.first.names for name in held.names]
+    evidence = held.evidence if all(used) else held.evidence[:, :, used]
+    scores = np.where(held.labels >= 0, judge(held.labels, evidence, context), np.float32(-np.inf))
+    ranked = scores + np.float32(tail) * held.rarity[held.labels]
+    best = np.argsort(-ranked, axis=1, kind="stable")[:, :RANKS]
+    labels, scores = (np.take_along_axis(part, best, axis=1) for part in (held.labels, scores))
+    return HeldOutRanking(
+        labels, scores, is_true(labels, held.truth), np.bincount(Y.indices, minlength=Y.shape[1])[labels]
+    )
 
 
 def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array, hits: Array) -> float:

@@ -6,9 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel import config as declared
+from zipfel.calibration import HeldOutRanking
 from zipfel.points import Points
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -22,6 +25,9 @@ class Method(ABC):
 
     name: its id on the command line. title: one line for `zipfel methods`. paper: the citation.
     presets: named parameter sets, each a dict that `Config.from_dict` takes.
+    is_cheap: fitting twice, once without the documents that calibrate its scores, costs little.
+    gives_probabilities: its scores need no calibration.
+    holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
     """
 
     name: ClassVar[str]
@@ -29,6 +35,10 @@ class Method(ABC):
     paper: ClassVar[str] = ""
     Config: ClassVar[type[declared.Config]] = declared.Config
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    is_cheap: ClassVar[bool] = False
+    gives_probabilities: ClassVar[bool] = False
+    holds_out: ClassVar[bool] = False
+    held_out_: HeldOutRanking | None = None
 
     def __init__(self, config: declared.Config) -> None:
         self.config = config
@@ -41,6 +51,10 @@ class Method(ABC):
     @abstractmethod
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         """The k best labels of each row; a row's answer does not depend on the other rows."""
+
+    def scores_without_bonus(self, ranking: Ranking) -> npt.NDArray[np.float32]:
+        """(n, k) scores of a ranking of this method without a bonus for rare labels: what a calibration looks at."""
+        return ranking.scores
 
     @abstractmethod
     def state(self) -> State:

@@ -33,6 +33,7 @@ class CentroidConfig(declared.Config):
 class Centroid(Method):
     name = "centroid"
     title = "the labels whose mean training point is nearest"
+    is_cheap = True
     Config = CentroidConfig
     config: CentroidConfig
 

@@ -62,6 +62,7 @@ class Rule(NamedTuple):
 class Knn(Method):
     name = "knn"
     title = "votes of the most similar training points"
+    is_cheap = True
     Config = KnnConfig
     config: KnnConfig
 

@@ -44,6 +44,7 @@ class Ova(Method):
     name: ClassVar[str] = "ova"
     title: ClassVar[str] = "one sparse linear classifier a label, behind a shortlist where labels are many"
     paper: ClassVar[str] = "Babbar and Schölkopf: DiSMEC, 2017; here on shortlisted negatives"
+    is_cheap: ClassVar[bool] = True
     Config = OvaConfig
     config: OvaConfig
 

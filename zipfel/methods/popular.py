@@ -25,6 +25,7 @@ class PopularConfig(declared.Config):
 class Popular(Method):
     name = "popular"
     title = "the most frequent labels, whatever the document says"
+    gives_probabilities = True
     Config = PopularConfig
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:  # noqa: ARG002 - nothing to choose

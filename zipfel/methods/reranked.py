@@ -58,6 +58,7 @@ class Reranked(Method):
             self.ranker_ = LinearClassifiers(c).fit(rest.X, Problems.build(rest.Y, learnt_from), seed=run.seed)
             labels, evidence = self._evidence(held.X)
             self.rerank_ = Blend.fit_top(_EVIDENCE, evidence, is_true(labels, held.Y), labels >= 0, monotone=_EVIDENCE)
+            self.held_out_ = None  # what the method itself held out has other scores
 
     def _shortlist(self, X: sp.csr_matrix) -> Ranking:
         width = self.config.ranker.shortlist  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """How good a ranking is: `evaluate`, as a whole and per label-frequency bucket; `Propensity` for the rare labels."""
 
+from zipfel.metrics.calibration import Reliability, calibration_errors, reliability
 from zipfel.metrics.evaluate import evaluate
 from zipfel.metrics.propensity import Propensity
 
-__all__ = ["Propensity", "evaluate"]
+__all__ = ["Propensity", "Reliability", "calibration_errors", "evaluate", "reliability"]

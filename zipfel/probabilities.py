@@ -1,0 +1,93 @@
+"""A method fitted together with the calibration that makes its scores probabilities.
+
+The documents that calibrate are ones that the method has not trained on: those that it held out itself; for a method
+that is cheap to fit, a part of train that the final fit has again; for the others a small part of train that stays out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.calibration import RANKS, Calibration, HeldOutRanking
+from zipfel.data.splitting import held_out_runs
+from zipfel.evidence.blend import is_true
+from zipfel.methods import Method, Points
+from zipfel.ranking import Ranking
+from zipfel.run import Run
+
+_FEW = 100
+"""Training points below which none is held out: the training points themselves calibrate, and may be too sure."""
+_SHARE, _LEAST, _MOST = 0.03, 100, 1000
+"""Of train that calibrates a method which does not get these points back; points at least (up to a tenth of train), and
+at most."""
+_CHEAP_SHARE = 0.1
+_BLOCK = 2048
+
+
+def fit_calibrated(method: Method, points: Points, valid: Points | None, run: Run) -> Calibration | None:
+    """Fits the method and returns its calibration; None for a method whose scores are probabilities."""
+    asked = points
+    if method.gives_probabilities or method.holds_out or points.n_points < _FEW:
+        method.fit(points, valid, run)
+    elif method.is_cheap:
+        rest, asked = _split(points, _CHEAP_SHARE, run)
+        twin = type(method)(method.config)
+        twin.fit(rest, valid, replace(run.part(0.45), checkpoint=None, resume=False))
+        held = rank_held_out(twin, asked)
+        method.fit(points, valid, run)
+        return held.calibration()
+    else:
+        rest, asked = _split(points, _SHARE, run)
+        method.fit(rest, valid, run)
+    if method.gives_probabilities:
+        return None
+    held = method.held_out_ or rank_held_out(method, asked)
+    method.held_out_ = None
+    return held.calibration()
+
+
+def _split(points: Points, share: float, run: Run) -> tuple[Points, Points]:
+    n = points.n_points
+    size = min(max(round(share * n), min(_LEAST, n // 10)), _MOST)
+    held = held_out_runs(n, size, run.rng(50))
+    rest = np.setdiff1d(np.arange(n), held)
+    return points.take(rest), points.take(held)
+
+
+def rank_held_out(method: Method, asked: Points) -> HeldOutRanking:
+    """The best labels of documents whose true labels are known; without those that the method knows nothing of."""
+    width = min(RANKS, asked.n_labels)
+    starts = range(0, max(1, asked.n_points), _BLOCK)
+    ranking = Ranking.concatenate([method.predict(asked.X[a : a + _BLOCK], width) for a in starts])
+    known = np.flatnonzero(~_is_prior(method, ranking))
+    ranking, Y = ranking[known], asked.Y[known]
+    counts = np.bincount(asked.Y.indices, minlength=asked.n_labels)
+    scores = method.scores_without_bonus(ranking)
+    return HeldOutRanking(ranking.labels, scores, is_true(ranking.labels, Y), counts[ranking.labels])
+
+
+def with_probabilities(
+    method: Method, ranking: Ranking, calibration: Calibration | None, counts: npt.NDArray[np.integer]
+) -> Ranking:
+    """The same ranking with probabilities for scores. counts: (n_labels,) training points of each label."""
+    if calibration is None:
+        return ranking
+    raw = np.where(ranking.labels >= 0, method.scores_without_bonus(ranking), np.float32(-np.inf))
+    scores = calibration(raw, counts[ranking.labels])
+    blank = _is_prior(method, ranking)  # their scores are shares of the training documents already
+    if blank.any():
+        scores = np.where(blank[:, None], ranking.scores, scores)
+    return replace(ranking, scores=scores)
+
+
+def _is_prior(method: Method, ranking: Ranking) -> npt.NDArray[np.bool_]:
+    """(n,) documents that a method knows nothing of: the labels' shares of the training documents are their scores."""
+    priors = getattr(method, "priors_", None)
+    if priors is None:
+        return np.zeros(len(ranking), dtype=bool)
+    known = ranking.labels >= 0
+    same: npt.NDArray[np.bool_] = ((ranking.scores == priors[ranking.labels]) | ~known).all(axis=1) & known.any(axis=1)
+    return same
