@@ -21,8 +21,8 @@ class Ranking:
     """Labels of n documents, best first; equal scores go to the lowest label id.
 
     labels: (n, k) int64 label ids, `PAD` where a row has fewer than k labels (only at the row's end).
-    scores: (n, k) float32, -inf where labels is `PAD`. Of a fitted estimator they are probabilities, which may rise within
-        a row: a bonus for rare labels counts in the order only.
+    scores: (n, k) float32, -inf where labels is `PAD`. Of a fitted estimator they are probabilities, which may rise
+        within a row: a bonus for rare labels counts in the order only.
     label_names: name of every label id, where the model knows names.
     """
 
