@@ -47,6 +47,6 @@ def test_the_command_hands_over_what_was_asked(tmp_path: Path, monkeypatch: pyte
     words = ["bench", str(data), "--methods", "knn,popular", "--peers", "none", "--seeds", "1,2", "--threads", "2"]
     done = CliRunner().invoke(app, [*words, "--out", str(out), "--json"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout) == {"runs": []}
+    assert json.loads(done.stdout) == {"schema": 1, "runs": []}
     assert seen == {"seeds": [1, 2], "threads": 2, "data": ["mine"], "systems": ["knn", "popular"]}
     assert (out / "table.md").is_file()

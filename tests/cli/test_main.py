@@ -196,3 +196,39 @@ def test_a_line_a_document_whatever_the_names(tmp_path: Path) -> None:
 def test_a_wrong_parameter_is_told_before_the_file_is_read(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(ParameterError):
         zipfel("fit", tmp_path / "not-there.jsonl", "--out", tmp_path / "m", *words)
+
+
+def test_standard_input_is_plain_text_and_answers_have_a_schema(model: Path) -> None:
+    done = zipfel("predict", model, "--json", "--k", "1", stdin="text, with, labels\n1 2 3\n{curly} bike\n")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["schema"], row["id"], len(row["labels"])) for row in rows] == [(1, None, 1)] * 3
+
+
+def test_bad_lines_by_on_error(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "docs.jsonl"
+    file.write_text('{"text": "bike", "id": "a"}\n{"text": 7}\n{"text": "boat"}\n')
+    done = real("predict", model, file, "--json", "-k", "1")
+    assert (done.returncode, len(done.stdout.splitlines())) == (2, 1)
+    assert done.stderr.startswith(f'zipfel: {file}:2: "text" must be text')
+    done = real("predict", model, file, "--json", "--on-error", "null")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert [(row["id"], row["labels"] is None) for row in rows] == [("a", False), (None, True), (None, False)]
+    assert "docs.jsonl:2" in rows[1]["error"]
+    done = real("predict", model, file, "--on-error", "skip")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert "docs.jsonl:2" in done.stderr
+    assert real("predict", model, file, "--on-error", "shrug").returncode == 64
+
+
+def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
+    odd = "\x1b[31mred\x9b0m\u202e"
+    file = tmp_path / "odd.jsonl"
+    rows = [{"id": odd, "text": "bike " + odd, "labels": [odd]}, {"id": "2", "text": "boat", "labels": ["x"]}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert zipfel("fit", file, "--method", "knn", "--out", tmp_path / "m").exit_code == 0
+    for words in ((), ("--json",)):
+        done = zipfel("predict", tmp_path / "m", file, *words)
+        assert not {"\x1b", "\x9b", "\u202e"} & set(done.stdout + done.stderr)
+    assert json.loads(done.stdout.splitlines()[0])["labels"][0] == odd
+    assert "\x1b" not in real("predict", tmp_path / "m", "\x1b[31mno-such-file").stderr

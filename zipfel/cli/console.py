@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -20,17 +21,44 @@ Ctrl-C (SIGTERM: 143)."""
 UsageError: Any = typer.BadParameter.__base__  # click's own, wherever this version of typer keeps it
 
 
+SCHEMA = 1
+"""Version of what `--json` prints. It grows when a key goes or means something else, not when one is added."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that command a terminal, or turn the direction of the text around them."""
+
+
+def printable(text: str) -> str:
+    """The text without what could command a terminal; tabs and line ends stay.
+
+    >>> printable("\\x1b[31mred")
+    '[31mred'
+    """
+    return _CONTROLS.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """`printable`, with single spaces in place of tabs and line ends."""
+    return printable(" ".join(text.split()))
+
+
 def say(text: str) -> None:
     """A remark for the user: on stderr, so that stdout stays what was asked for."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """One line of JSON that begins with the schema's version; control characters are escaped."""
+    text = json.dumps({"schema": SCHEMA, **value}, ensure_ascii=False)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    typer.echo(json_text(value))
 
 
 def fail(message: str, code: int = DATA) -> NoReturn:
-    typer.echo(f"zipfel: {' '.join(message.split())}", err=True)
+    typer.echo(f"zipfel: {one_line(message)}", err=True)
     sys.exit(code)
 
 
@@ -90,7 +118,7 @@ class TerminalProgress:
 
     def message(self, text: str) -> None:
         if self._bars is not None:
-            self._bars.console.print(text, markup=False, highlight=False)  # above the bars, not through them
+            self._bars.console.print(printable(text), markup=False, highlight=False)  # above the bars, not through them
         else:
             say(text)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json, say
-from zipfel.cli.options import Model
+from zipfel.cli.options import Model, Threads
 
 if TYPE_CHECKING:
     from zipfel.explanation import Explained
@@ -22,12 +22,13 @@ _VOTERS, _OPENING = 5, 80
 def explain(
     model: Model,
     text: Annotated[str, typer.Argument(help="One document; - reads it from standard input.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="Labels to explain: the k best.")] = 5,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Labels to explain: the k best.")] = 5,
     label: Annotated[list[str] | None, typer.Option(help="Explain this label instead; may be repeated.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the highlighted text to this file.")] = None,
     train: Annotated[
         str | None, typer.Option(help="The training data, to show how the documents begin that voted.")
     ] = None,
+    threads: Threads = None,
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object: words; labels with contributions, evidence, voters.")
     ] = False,
@@ -43,7 +44,9 @@ def explain(
     from zipfel.classifier import Zipfel
 
     document = sys.stdin.read() if text == "-" else text
-    found = Zipfel.load(model).explain(document, labels=label, k=k)
+    loaded = Zipfel.load(model)
+    loaded.threads = threads
+    found = loaded.explain(document, labels=label, k=k)
     if html is not None:
         html.write_text(found.to_html(), encoding="utf-8", errors="replace")
         say(f"the highlighted text is in {html}")

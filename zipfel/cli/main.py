@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -50,6 +51,9 @@ def options(
 
 def main() -> None:
     """The console script: `--debug` works wherever it stands in the line."""
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks is no reason to end
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv
     words = [word for word in sys.argv[1:] if word != "--debug"]
     run_guarded(lambda: app(words, standalone_mode=False), debug=debug)

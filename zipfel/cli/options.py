@@ -31,7 +31,13 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Labels = Annotated[str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")]
 LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]
-LabelSeparator = Annotated[str | None, typer.Option(help="CSV/TSV: what stands between the labels of a cell.")]
-TextColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the text.")]
+LabelSeparator = Annotated[
+    str | None, typer.Option(help="CSV/TSV: what stands between labels; none: one label a cell.")
+]
+TextColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the text's column; a,b joins two.")]
+OnError = Annotated[
+    str, typer.Option(help="What to do about a line that cannot be read: stop, skip it, or answer null.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Format = Annotated[str, typer.Option("--format", help=_FORMAT)]
 Model = Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")]

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zipfel.cli.answers import answers_of, writer
 from zipfel.cli.console import TerminalProgress, print_json, say
 from zipfel.cli.fit import read_told
-from zipfel.cli.options import KS, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
+from zipfel.cli.options import (
+    KS,
+    Format,
+    Json,
+    LabelColumn,
+    Labels,
+    LabelSeparator,
+    Model,
+    OnError,
+    TextColumn,
+    Threads,
+)
 
 if TYPE_CHECKING:
-    from zipfel.data import Dataset
-
-CHUNK = 4096
-"""Documents that are answered at once, so that output starts early and memory stays small."""
+    from zipfel.run import Progress
 
 
 def evaluate(
     model: Model,
     test: Annotated[str, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")],
-    k: Annotated[str, typer.Option("--k", help="Ranks to measure at, e.g. 1,3,5.")] = KS,
+    k: Annotated[str, typer.Option("-k", "--k", help="Ranks to measure at, e.g. 1,3,5.")] = KS,
     labels: Labels = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
@@ -62,57 +70,44 @@ def predict(
     file: Annotated[
         str, typer.Argument(help="Documents: JSONL, CSV, a text a line, or sparse rows; - is standard input.")
     ] = "-",
-    k: Annotated[int, typer.Option("-k", min=1, help="Labels a document.")] = 5,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Labels a document.")] = 5,
     text_column: TextColumn = None,
     format_: Format = "auto",
+    on_error: OnError = "stop",
     threads: Threads = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
-    """Rank labels for documents.
+    """Rank labels for documents, as they come.
+
+    Standard input is plain text, one document a line, unless its first line is a JSON object with "text"; --format
+    names any other format.
 
     echo "a fast text editor for the terminal" | zipfel predict model -
     """
     from zipfel.classifier import Zipfel
-    from zipfel.data import read_documents
+    from zipfel.data.chunks import check_source, read_chunks
 
+    check_source(format_, on_error)
     if file == "-" and sys.stdin.isatty():
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
     loaded = Zipfel.load(model)
     loaded.threads = threads
-    documents = read_told(read_documents, file, {"text_column": text_column, "format": format_}, silent=True)
-    with TerminalProgress().task("predicting", total=documents.n_points) as task:
-        for part in _parts(documents):
-            rows = loaded.predict(part, k=min(k, loaded.n_labels_)).rows()
-            for i, (title, labels) in enumerate(zip(_titles(part), rows, strict=True)):
-                if json:
-                    names, scores = [name for name, _ in labels], [round(score, 6) for _, score in labels]
-                    print_json(
-                        {"id": part.ids[i] if part.ids is not None else title, "labels": names, "scores": scores}
-                    )
-                else:
-                    typer.echo(title + "\t" + "\t".join(f"{_line(name)} {score:.3f}" for name, score in labels))
-            task.advance(part.n_points)
+    texts = loaded.rows_.vectorizer is not None
+    chunks = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
+    write = writer(json=json)
+    with _progress(file).task("predicting") as task:
+        for chunk in chunks:
+            rows = loaded.predict(chunk.documents, k=min(k, loaded.n_labels_)).rows() if len(chunk.documents) else ()
+            write(answers_of(chunk, rows, null_faults=on_error == "null"))
+            task.advance(chunk.n_rows)
 
 
-def _parts(documents: Dataset) -> Iterator[Dataset]:
-    import numpy as np
+def _progress(file: str) -> Progress:
+    """A bar only where it cannot come between the answers, or between what the user types."""
+    from zipfel.run import Silent
 
-    for start in range(0, documents.n_points, CHUNK):
-        yield documents.take(np.arange(start, min(start + CHUNK, documents.n_points)))
-
-
-def _titles(part: Dataset) -> list[str]:
-    """What names a document in the output: its id, else the beginning of its text, else its number."""
-    if part.ids is not None:
-        return [_line(str(i)) for i in part.ids]
-    if part.texts is not None:
-        return [_line(text[:60]) for text in part.texts]
-    return [str(i) for i in range(part.n_points)]
-
-
-def _line(words: str) -> str:
-    """Without the tabs and line ends that would break a table of one line a document."""
-    return " ".join(words.split())
+    typed = file == "-" and sys.stdin.isatty()
+    return Silent() if typed or sys.stdout.isatty() else TerminalProgress()
 
 
 def parse_ks(words: str) -> tuple[int, ...]:

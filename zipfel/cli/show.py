@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from zipfel.cli.console import one_line, printable
+
 if TYPE_CHECKING:
     from zipfel.config import Parameter
 
@@ -44,11 +46,11 @@ def _percent(value: float | None) -> str:
 
 
 def prediction_table(title: str, labels: Iterable[tuple[str, float]]) -> Table:
-    table = Table(title=Text(title), title_justify="left", header_style="bold", min_width=60)
+    table = Table(title=Text(one_line(title)), title_justify="left", header_style="bold", min_width=60)
     table.add_column("label")
     table.add_column("score", justify="right")
     for name, score in labels:
-        table.add_row(Text(name), f"{score:.3f}")
+        table.add_row(Text(one_line(name)), f"{score:.3f}")
     return table
 
 
@@ -65,12 +67,12 @@ def parameter_table(parameters: Sequence[Parameter]) -> Table:
 
 
 def fact_table(facts: Mapping[str, Any]) -> Table:
-    """Nested facts as indented lines."""
+    """Nested facts as indented lines; names that look like markup are shown as they are."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in _flat(facts):
-        table.add_row(Text(name), Text(value))  # as it is: label names and keys may look like markup
+        table.add_row(Text(printable(name)), Text(printable(value)))
     return table
 
 

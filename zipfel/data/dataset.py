@@ -15,16 +15,17 @@ from zipfel.errors import DataError
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What a reader mended on the way in."""
+    """What a reader mended on the way in, and which columns it took (guessed)."""
 
     duplicate_features: int = 0
     duplicate_labels: int = 0
     rows_without_labels: int = 0
     rows_without_features: int = 0
+    guessed: str = ""
 
     def sentences(self) -> list[str]:
         """What a user should be told, one sentence each; empty where all was well."""
-        said = []
+        said = [self.guessed] if self.guessed else []
         if self.duplicate_features:
             said.append(f"{self.duplicate_features:,} duplicate features in a row were summed")
         if self.duplicate_labels:

@@ -17,7 +17,8 @@ from zipfel.errors import DataError
 class Fields:
     """Where a row keeps its text, labels and id; None means the first known name that occurs.
 
-    label_separator: between the labels of one cell; None detects it. need_labels: whether a missing label field is an
+    text: one name, or several with commas between them, whose texts are joined. label_separator: between the labels of
+    one cell; None detects it, "none" says that a cell is one label. need_labels: whether a missing label field is an
     error (training) or means no labels (prediction).
     """
 
@@ -29,7 +30,8 @@ class Fields:
 
 
 TEXT_FIELDS = ("text", "content", "document", "body", "abstract", "description", "title")
-LABEL_FIELDS = ("labels", "label", "tags", "tag", "subjects", "topics", "categories", "keywords")
+TITLE_FIELD = "title"
+LABEL_FIELDS = ("labels", "label", "tags", "tag", "subjects", "subject_uris", "topics", "categories", "keywords")
 ID_FIELDS = ("id", "uid", "doc_id", "docid")
 
 
@@ -46,6 +48,31 @@ class RowNumber(str):
     """The number of a row, in place of the id that it lacks."""
 
     __slots__ = ()
+
+
+def pick_texts(wanted: str | None, found: Collection[str]) -> tuple[str, ...]:
+    """The fields whose texts make the document; none where one is missing.
+
+    Without a wish it is "text", or else the first known name, behind "title" where there is one.
+
+    >>> pick_texts(None, ["id", "title", "abstract"]), pick_texts("body,id", ["id", "body"])
+    (('title', 'abstract'), ('body', 'id'))
+    """
+    if wanted is not None:
+        names = (wanted,) if wanted in found else tuple(name.strip() for name in wanted.split(","))
+        return names if all(name in found for name in names) else ()
+    main = pick(None, TEXT_FIELDS, found)
+    if main is None:
+        return ()
+    if main.strip().lower() == TEXT_FIELDS[0]:
+        return (main,)
+    title = next((name for name in found if name.strip().lower() == TITLE_FIELD), main)
+    return (main,) if title == main else (title, main)
+
+
+def joined_text(parts: Iterable[str]) -> str:
+    """Texts of several fields as one."""
+    return " ".join(part for part in parts if part)
 
 
 @dataclass
@@ -85,14 +112,17 @@ class Documents:
         if len(self._columns) > 1 << 16:
             self._flush()
 
-    def dataset(self, name: str, *, X: sp.csr_matrix | None = None, duplicate_features: int = 0) -> Dataset:
+    def dataset(
+        self, name: str, *, X: sp.csr_matrix | None = None, duplicate_features: int = 0, guessed: str = ""
+    ) -> Dataset:
         if not self.texts:
             raise DataError("has no rows", path=name)
         self._flush()
         Y = self._labels.finish(len(self._label_ids))
         lengths = np.diff(Y.indptr)
         bare = [not text.strip() for text in self.texts] if X is None else np.diff(X.indptr) == 0
-        report = ReadReport(duplicate_features, self.duplicate_labels, int((lengths == 0).sum()), int(np.sum(bare)))
+        unlabelled, empty = int((lengths == 0).sum()), int(np.sum(bare))
+        report = ReadReport(duplicate_features, self.duplicate_labels, unlabelled, empty, guessed)
         has_texts = X is None or any(self.texts)
         return Dataset(
             Y=Y,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from zipfel.data.documents import LABEL_FIELDS, TEXT_FIELDS
+from zipfel.data.documents import LABEL_FIELDS, TEXT_FIELDS, pick_texts
 from zipfel.data.xmc import header_numbers
 from zipfel.errors import DataError
 
@@ -35,7 +36,8 @@ _BY_SUFFIX = {
     ".libsvm": SVMLIGHT,
     ".svmlight": SVMLIGHT,
 }
-_SVMLIGHT_LINE = re.compile(rb"\s*(?:[0-9]+(?:,[0-9]+)*)?(?:(?:^|\s+)[0-9]+:[^\s:]+)*\s*(?:#.*)?")
+_LABEL_IDS, _PAIR = re.compile(rb"[0-9]+(?:,[0-9]+)*"), re.compile(rb"[0-9]+:[^\s:]+")
+URI_CELL = re.compile(r"\s*(?:<[^<>\s]+>\s*)+")
 _SAMPLE_LINES = 100
 
 
@@ -58,6 +60,41 @@ def detect(head: bytes, name: str, suffix: str, *, need_labels: bool) -> str:
     return found or TEXT
 
 
+def detect_documents(head: bytes, name: str, suffix: str, text_column: str | None, *, texts: bool) -> str:
+    """The format of documents to be tagged; suffix "" for standard input.
+
+    texts: for a model that reads texts, what the suffix does not say is plain text, or JSON lines where the first line
+    is an object with a text. A CSV or XMC header is never guessed: it may be the first document.
+    """
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if not texts:
+        found = _by_content(head, whole=len(head) < 1 << 16)
+        if found in (XMC, XMC_PAIR, SVMLIGHT, ARFF, JSONL, NPZ):
+            return found
+        remedy = "name the format with --format xmc, svmlight or jsonl"
+        raise DataError("this model reads features, and these are no sparse rows", path=name, line=1, remedy=remedy)
+    if _by_content(head[:4], whole=True) in (NPZ, PARQUET):
+        return _by_content(head[:4], whole=True) or TEXT
+    line = head.partition(b"\n")[0]
+    if name != "<stdin>" and is_annif(line.decode("utf-8", "replace").removesuffix("\r")):
+        return CSV
+    if not line.lstrip().startswith(b"{"):
+        return FASTTEXT if name != "<stdin>" and re.match(rb"\s*__label__", line) else TEXT
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return JSONL if len(line) == len(head) > 1 << 16 and b'"text"' in line else TEXT
+    if isinstance(row, dict) and pick_texts(text_column or TEXT_FIELDS[0], row):
+        return JSONL
+    raise DataError(
+        f'the first line is a JSON object without "{text_column or TEXT_FIELDS[0]}"',
+        path=name,
+        line=1,
+        remedy="name its text with --text-column NAME, or say --format text if the lines are texts themselves",
+    )
+
+
 def _by_content(head: bytes, whole: bool) -> str | None:
     if head.startswith(b"PK\x03\x04"):
         return NPZ
@@ -72,7 +109,7 @@ def _by_content(head: bytes, whole: bool) -> str | None:
     numbers = header_numbers(lines[0])
     if numbers and _sparse(lines[1:]):
         return XMC if len(numbers) == 3 else XMC_PAIR
-    if re.search(rb"^\s*@relation\b", head, re.IGNORECASE | re.MULTILINE):
+    if re.search(rb"^[ \t]*@relation\b", head, re.IGNORECASE | re.MULTILINE):
         return ARFF
     if any(re.search(rb"(?:^|\s)__label__", line) for line in lines):
         return FASTTEXT
@@ -84,14 +121,33 @@ def _by_content(head: bytes, whole: bool) -> str | None:
 def _sparse(lines: list[bytes]) -> bool:
     """Whether most lines look like "l1,l2 f:v"; most, because a broken line deserves an error that names it."""
     lines = [line for line in lines if line.strip()]
-    return sum(bool(_SVMLIGHT_LINE.fullmatch(line)) for line in lines) * 2 >= len(lines)
+    return sum(map(_is_sparse_row, lines)) * 2 >= len(lines)
+
+
+def _is_sparse_row(line: bytes) -> bool:
+    words = line.partition(b"#")[0].split()
+    if words and _LABEL_IDS.fullmatch(words[0]):
+        words = words[1:]
+    return all(map(_PAIR.fullmatch, words))
 
 
 def _names_columns(line: bytes) -> bool:
-    """Whether this is the first line of a table with a text or a labels column."""
+    """Whether this is the first line of a table: names of a text or a labels column, or a row that needs no header."""
     words = line.decode("utf-8", "replace").lower()
+    if is_annif(words.removesuffix("\r")):
+        return True
     for separator in "\t,;":
         cells = [cell.strip().strip('"') for cell in words.split(separator)]
         if len(cells) > 1 and not {*cells}.isdisjoint({*LABEL_FIELDS, *TEXT_FIELDS}):
             return True
     return False
+
+
+def is_annif(line: str) -> bool:
+    """Whether this is a row of a table that needs no header: text, a tab, and URIs in angle brackets.
+
+    >>> is_annif("A text\\t<http://example.org/1> <http://example.org/2>")
+    True
+    """
+    cells = line.split("\t")
+    return len(cells) == 2 and URI_CELL.fullmatch(cells[1]) is not None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from zipfel.data.dataset import Dataset
-from zipfel.data.documents import ID_FIELDS, LABEL_FIELDS, TEXT_FIELDS, Documents, Fields, pick
+from zipfel.data.documents import ID_FIELDS, LABEL_FIELDS, Documents, Fields, joined_text, pick, pick_texts
 from zipfel.data.growing import GrowingCSR
 from zipfel.data.plain_rows import MAX_COLUMNS, MAX_FLOAT32
 from zipfel.data.streams import Stream
@@ -28,12 +29,13 @@ def read_jsonl(stream: Stream, fields: Fields) -> Dataset:
         try:
             rows.add(line, number)
         except (ValueError, RecursionError) as error:
-            message, _, remedy = _words(error).partition(" | ")
+            message, _, remedy = words_of(error).partition(" | ")
             raise DataError(message, path=stream.name, line=number, remedy=remedy) from None
     return rows.dataset(stream.name)
 
 
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
+    """What is wrong with a line, and the remedy behind " | "."""
     if isinstance(error, json.JSONDecodeError):
         return f"this is not JSON: {error.msg} at character {error.pos + 1} | one whole object a line"
     return "the JSON is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -46,35 +48,27 @@ class _Rows:
         self._fields = fields
         self._documents = Documents()
         self._features: GrowingCSR | None = None
+        self._guessed = ""
 
     def add(self, line: str, number: int) -> None:
-        row = _DECODER.decode(line)
-        if not isinstance(row, dict):
-            raise ValueError(f"a line must be an object, got {_kind(row)} | " + '{"text": ..., "labels": [...]}')
-        features = row.get(FEATURES)
-        text = self._text(row, needed=features is None)
-        labels, name = self._labels(row), pick(self._fields.id, ID_FIELDS, row)
+        row = _object(line)
+        document, labels = _document(row, self._fields), self._labels(row)
+        features = document.features
         if features is not None and self._features is None and len(self._documents):
             raise ValueError('this row has "features" but those before it have none | give all of them features')
         if features is None and self._features is not None:
             raise ValueError('this row has no "features" but those before it have | give all of them features')
         if features is not None:
-            self._add_features(features)
-        self._documents.add(text, labels, None if name is None else _scalar(row[name], "the id"), number)
+            if self._features is None:
+                self._features = GrowingCSR()
+            self._features.append([len(features)], list(features), list(features.values()))
+        if not len(self._documents) and len(document.fields) > 1:
+            self._guessed = f"text: {' + '.join(document.fields)}"
+        self._documents.add(document.text, labels, document.id, number)
 
     def dataset(self, name: str) -> Dataset:
         X = None if self._features is None else self._features.finish()
-        return self._documents.dataset(name, X=X)
-
-    def _text(self, row: dict[str, Any], needed: bool) -> str:
-        key = pick(self._fields.text, TEXT_FIELDS, row)
-        if key is None:
-            if not needed:
-                return ""
-            raise ValueError(_missing("text", self._fields.text or "text", row, "text_column"))
-        if not isinstance(row[key], str):
-            raise ValueError(f'"{key}" must be text, got {_kind(row[key])}')
-        return str(row[key])
+        return self._documents.dataset(name, X=X, guessed=self._guessed)
 
     def _labels(self, row: dict[str, Any]) -> list[str]:
         key = pick(self._fields.labels, LABEL_FIELDS, row)
@@ -91,14 +85,50 @@ class _Rows:
             raise ValueError(f'"{key}" must be a list of names, got {_kind(labels)} | ["one", "two"]')
         return [label if type(label) is str else _scalar(label, "a label") for label in labels]
 
-    def _add_features(self, features: Any) -> None:
-        if not isinstance(features, dict):
-            raise ValueError(f'"features" must be an object of column: value, got {_kind(features)}')
-        row = {_column(key): _value(key, value) for key, value in features.items()}
-        kept = sorted(column for column, value in row.items() if value)
-        if self._features is None:
-            self._features = GrowingCSR()
-        self._features.append([len(kept)], kept, [row[column] for column in kept])
+
+@dataclass(frozen=True)
+class JsonDocument:
+    """An object without its labels. fields: those that its text comes from. features: by column, sorted, none zero."""
+
+    text: str
+    id: str | None
+    features: dict[int, float] | None
+    fields: tuple[str, ...]
+
+
+def parse_document(line: str, fields: Fields) -> JsonDocument:
+    """One line, whose labels are not looked at. Raises ValueError("what is wrong | what to do") or RecursionError."""
+    return _document(_object(line), fields)
+
+
+def _object(line: str) -> dict[str, Any]:
+    row = _DECODER.decode(line)
+    if not isinstance(row, dict):
+        raise ValueError(f"a line must be an object, got {_kind(row)} | " + '{"text": ..., "labels": [...]}')
+    return row
+
+
+def _document(row: dict[str, Any], fields: Fields) -> JsonDocument:
+    features, name = row.get(FEATURES), pick(fields.id, ID_FIELDS, row)
+    keys = pick_texts(fields.text, row)
+    if not keys and features is None:
+        raise ValueError(_missing("text", fields.text or "text", row, "text_column"))
+    for key in keys:
+        if not isinstance(row[key], str):
+            raise ValueError(f'"{key}" must be text, got {_kind(row[key])}')
+    return JsonDocument(
+        row[keys[0]] if len(keys) == 1 else joined_text(row[key] for key in keys),
+        None if name is None else _scalar(row[name], "the id"),
+        None if features is None else _columns(features),
+        keys,
+    )
+
+
+def _columns(features: Any) -> dict[int, float]:
+    if not isinstance(features, dict):
+        raise ValueError(f'"features" must be an object of column: value, got {_kind(features)}')
+    row = {_column(key): _value(key, value) for key, value in features.items()}
+    return {column: row[column] for column in sorted(row) if row[column]}
 
 
 def _column(key: str) -> int:

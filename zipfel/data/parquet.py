@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from zipfel.data.dataset import Dataset
-from zipfel.data.delimited import find_columns, label_separator, split_labels
-from zipfel.data.documents import Documents, Fields
+from zipfel.data.delimited import ONE, described, find_columns, label_separator, split_labels
+from zipfel.data.documents import Documents, Fields, joined_text
 from zipfel.data.streams import STDIN
 from zipfel.errors import DataError, MissingExtraError
 
@@ -36,19 +36,30 @@ def read_parquet(path: str, fields: Fields) -> Dataset:
 def _read(table: Any, path: str, fields: Fields) -> Dataset:
     header = list(table.schema_arrow.names)
     columns = find_columns(header, fields, path)
-    wanted = [header[place] for place in (columns.text, columns.labels, columns.id) if place is not None]
-    documents, separator = Documents(), fields.label_separator
+    wanted = [header[place] for place in (*columns.text, columns.labels, columns.id) if place is not None]
+    documents = Documents()
+    separator = None if fields.label_separator == ONE else fields.label_separator
     for start, batch in _batches(table, wanted):
-        texts, ids = batch[header[columns.text]], None if columns.id is None else batch[header[columns.id]]
+        texts = _texts(batch, [header[place] for place in columns.text], path, start)
+        ids = None if columns.id is None else batch[header[columns.id]]
         cells = [None] * len(texts) if columns.labels is None else batch[header[columns.labels]]
-        if separator is None and start == 0:
+        if fields.label_separator is None and start == 0:
             separator = label_separator(cell for cell in cells if isinstance(cell, str))
         for i, (text, cell) in enumerate(zip(texts, cells, strict=True)):
+            found = None if ids is None or ids[i] is None else str(ids[i])
+            documents.add(text, _labels(cell, separator, path, start + i), found)
+    return documents.dataset(path, guessed=described(columns, header, separator))
+
+
+def _texts(batch: dict[str, list[Any]], names: list[str], path: str, start: int) -> list[str]:
+    """The text of each row: several columns are joined, and a missing value is empty."""
+    for name in names:
+        for i, text in enumerate(batch[name]):
             if not isinstance(text, str | None):
                 raise DataError(f"the text of row {start + i} is {type(text).__name__}, not text", path=path)
-            found = None if ids is None or ids[i] is None else str(ids[i])
-            documents.add(text or "", _labels(cell, separator, path, start + i), found)
-    return documents.dataset(path)
+    if len(names) == 1:
+        return [text or "" for text in batch[names[0]]]
+    return [joined_text(text or "" for text in row) for row in zip(*(batch[name] for name in names), strict=True)]
 
 
 def _batches(table: Any, columns: list[str]) -> Iterator[tuple[int, dict[str, list[Any]]]]:

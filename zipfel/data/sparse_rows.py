@@ -37,7 +37,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X.lengths)
 
-    def reserve(self, first: _Parsed, blocks: float) -> None:
+    def reserve(self, first: Parsed, blocks: float) -> None:
         """Room for so many blocks like the first one, and some more."""
         for matrix, part in ((self.X, first.features), (self.Y, first.labels)):
             matrix.reserve(int(1.1 * blocks * len(part.lengths)), int(1.1 * blocks * len(part.columns)))
@@ -54,10 +54,12 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Parsed:
+class Parsed:
+    """A block's rows; fault: its position in the block, NOWHERE or SOMEWHERE."""
+
     features: _Part
     labels: _Part
-    fault: int  # position in the block, NOWHERE or SOMEWHERE
+    fault: int
 
 
 def read_rows(stream: Stream, layout: Layout, first_line: int) -> Rows:
@@ -94,17 +96,17 @@ def report_on(X: sp.csr_matrix | None, Y: sp.csr_matrix, duplicate_features: int
     return ReadReport(duplicate_features, duplicate_labels, int((np.diff(Y.indptr) == 0).sum()), bare)
 
 
-def _parsed_blocks(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, _Parsed]]:
+def _parsed_blocks(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, Parsed]]:
     """Blocks in the order of the file; while they are parsed, the next ones are read. One block needs no threads."""
-    threads, scratch, blocks = get_threads(), _Scratch(), stream.blocks()
+    threads, scratch, blocks = get_threads(), Scratch(), stream.blocks()
     begin = list(itertools.islice(blocks, 2))
     if len(begin) < 2:
-        yield from ((block, _parse_block(block, layout, scratch)) for block in begin)
+        yield from ((block, parse_block(block, layout, scratch)) for block in begin)
         return
-    waiting: deque[tuple[bytes, Future[_Parsed]]] = deque()
+    waiting: deque[tuple[bytes, Future[Parsed]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for block in itertools.chain(begin, blocks):
-            waiting.append((block, pool.submit(_parse_block, block, layout, scratch)))
+            waiting.append((block, pool.submit(parse_block, block, layout, scratch)))
             if len(waiting) > threads:
                 ready, future = waiting.popleft()
                 yield ready, future.result()
@@ -113,7 +115,7 @@ def _parsed_blocks(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, _Par
             yield ready, future.result()
 
 
-class _Scratch(threading.local):
+class Scratch(threading.local):
     """Arrays that a thread's blocks are parsed into, kept from block to block: fresh memory is slow at first touch."""
 
     def __init__(self) -> None:
@@ -128,7 +130,7 @@ class _Scratch(threading.local):
             self.hard = np.empty(size // 2 + 2, dtype=np.int64)
 
 
-def _parse_block(block: bytes, layout: Layout, scratch: _Scratch) -> _Parsed:
+def parse_block(block: bytes, layout: Layout, scratch: Scratch) -> Parsed:
     scratch.sized(len(block))
     columns, values, labels, hard = scratch.columns, scratch.values, scratch.labels, scratch.hard
     lengths = np.empty((2, block.count(b"\n")), dtype=np.int32)
@@ -159,7 +161,7 @@ def _parse_block(block: bytes, layout: Layout, scratch: _Scratch) -> _Parsed:
         owned.values.fill(1)  # a label that stands twice in a row is one label
         if not np.isfinite(features.values).all():
             fault = SOMEWHERE
-    return _Parsed(features, owned, fault)
+    return Parsed(features, owned, fault)
 
 
 def _mended(part: _Part) -> _Part:
@@ -188,7 +190,7 @@ def _located(block: bytes, fault: int, layout: Layout, name: str, first_line: in
     return DataError("the line cannot be read", path=name, line=number)
 
 
-def _check_surplus(parsed: _Parsed, kept: int, promised: int, name: str, first_line: int) -> None:
+def _check_surplus(parsed: Parsed, kept: int, promised: int, name: str, first_line: int) -> None:
     """Rows behind the last one that the header promises must be blank."""
     kept = max(kept, 0)
     full = np.flatnonzero(parsed.features.lengths[kept:] + parsed.labels.lengths[kept:])

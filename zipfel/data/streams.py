@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
+import select
 import stat
 import sys
 import zlib
@@ -29,6 +31,8 @@ FREE_BYTES = 1 << 28
 MAX_SWELL = 200
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP_OR_ZSTD = re.compile(rb"\x1f(\x8b|\Z)|\x28(\xb5|\Z)")
+"""The beginning of a compressed file."""
 _SUFFIX_MAGIC = {".gz": _GZIP, ".zst": _ZSTD}
 
 
@@ -41,12 +45,19 @@ def bare_suffix(path: str | Path) -> str:
 
 
 class Stream:
-    """The decompressed bytes of one file; `name` is what errors call it, `size` its bytes where that is known."""
+    """The decompressed bytes of one file; `name` is what errors call it, `size` its bytes where that is known.
 
-    def __init__(self, raw: BinaryIO, name: str, suffix: str = "") -> None:
+    live: a read returns what is there, and the head is no more than the first line needs, so that a pipe's first line
+    can be answered before the next one is written.
+    """
+
+    def __init__(self, raw: BinaryIO, name: str, suffix: str = "", *, live: bool = False) -> None:
         self.name = name
-        counted = _Counted(raw)
-        head = _fill(counted, 4)
+        self._live = live
+        counted = _Counted(raw, live=live)
+        head = counted.read(HEAD_BYTES) if live else _fill(counted, 4)
+        while live and len(head) < 4 and _GZIP_OR_ZSTD.match(head) and (more := counted.read(HEAD_BYTES)):
+            head += more
         source = _Chained(head, counted)
         magic = next((m for m in (_GZIP, _ZSTD) if head.startswith(m)), b"")
         expected = _SUFFIX_MAGIC.get(suffix, b"")
@@ -70,10 +81,16 @@ class Stream:
         self._start()
 
     def _start(self) -> None:
-        self._pushed = _fill(self, HEAD_BYTES).removeprefix(BOM)
+        if not self._live:
+            self._pushed = _fill(self, HEAD_BYTES).removeprefix(BOM)
+            return
+        head = b""
+        while len(head) < MAX_LINE_BYTES and b"\n" not in head and (block := self.read(BLOCK_BYTES)):
+            head += block
+        self._pushed = head.removeprefix(BOM)
 
     def head(self) -> bytes:
-        """The first bytes (at most 64 KB), which are still to be read."""
+        """The first bytes (64 KB where there are as many; if live, the first line at least), still to be read."""
         return self._pushed
 
     def read(self, size: int) -> bytes:
@@ -114,15 +131,40 @@ class Stream:
         if rest:
             yield rest + b"\n"
 
+    def is_ready(self) -> bool:
+        """Whether a read is known to return at once."""
+        return bool(self._pushed) or self._compressed.is_ready()
+
+    def blocks_as_they_come(self) -> Iterator[bytes]:
+        """Blocks of whole lines like `blocks`; an empty one whenever the next may have to be waited for."""
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            if not self.is_ready():
+                yield b""
+            if not (block := self.read(BLOCK_BYTES)):
+                break
+            cut = block.rfind(b"\n") + 1
+            if cut:
+                yield b"".join([*parts, block[:cut]])
+                parts, size = [], 0
+            parts.append(block[cut:])
+            size += len(block) - cut
+            if size > MAX_LINE_BYTES:
+                raise DataError(f"a line is longer than {MAX_LINE_BYTES >> 20} MB", path=self.name)
+        if rest := b"".join(parts):
+            yield rest + b"\n"
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """(number from 1, text without its line end) of each line; broken UTF-8 is an error."""
         number = 0
         for block in self.blocks():
             for line in block.split(b"\n")[:-1]:
                 number += 1
-                yield number, self._decoded(line, number).removesuffix("\r")
+                yield number, self.decoded(line, number).removesuffix("\r")
 
-    def _decoded(self, line: bytes, number: int) -> str:
+    def decoded(self, line: bytes, number: int) -> str:
+        """The line as text; broken UTF-8 is an error."""
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -145,10 +187,10 @@ class Stream:
 
 
 @contextmanager
-def open_stream(path: str | Path) -> Iterator[Stream]:
-    """A `Stream` over a file, or over standard input for "-"."""
+def open_stream(path: str | Path, *, live: bool = False) -> Iterator[Stream]:
+    """A `Stream` over a file, or over standard input for "-"; live where its reads must not wait for more input."""
     if str(path) == STDIN:
-        yield Stream(sys.stdin.buffer, "<stdin>")
+        yield Stream(sys.stdin.buffer, "<stdin>", live=live)
         return
     try:
         raw = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed below
@@ -157,7 +199,7 @@ def open_stream(path: str | Path) -> Iterator[Stream]:
     except ValueError as error:  # a NUL in the name
         raise DataError(f"cannot be opened: {error}", path=str(path)) from None
     with raw:
-        yield Stream(raw, str(path), Path(path).suffix.lower())
+        yield Stream(raw, str(path), Path(path).suffix.lower(), live=live)
 
 
 def unreadable(path: str | Path, error: OSError) -> DataError:
@@ -186,16 +228,23 @@ def _fill(source: Stream | _Counted, size: int) -> bytes:
 
 
 class _Counted:
-    """Knows how many (compressed) bytes have gone through."""
+    """Knows how many (compressed) bytes have gone through. live: a read returns what is there, if only one byte."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: BinaryIO, *, live: bool = False) -> None:
         self._raw = raw
+        self._read: Callable[[int], bytes] = getattr(raw, "read1", raw.read) if live else raw.read
         self.seen = 0
 
     def read(self, size: int) -> bytes:
-        block = self._raw.read(size) or b""
+        block = self._read(size) or b""
         self.seen += len(block)
         return block
+
+    def is_ready(self) -> bool:
+        try:
+            return bool(select.select([self._raw], [], [], 0)[0])
+        except (OSError, ValueError, TypeError):  # no file of the system, or one that cannot be asked
+            return False
 
 
 class _Chained(io.RawIOBase):

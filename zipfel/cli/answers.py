@@ -1,0 +1,95 @@
+"""How `zipfel predict` shows its answers: as JSON lines, as a line a document, or as a table a document."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zipfel.cli.console import json_text, one_line, say
+
+if TYPE_CHECKING:
+    from zipfel.data.chunks import Chunk
+
+Labels = Sequence[tuple[str, float]]
+"""(label, score) pairs, best first."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said about one document. error: why it could not be read; it has no labels then."""
+
+    id: str | None
+    title: str
+    labels: Labels = ()
+    error: str | None = None
+
+
+def answers_of(chunk: Chunk, rows: Iterable[Labels], *, null_faults: bool) -> Iterator[Answer]:
+    """The answers in the order of the input. A fault is told on stderr; with null_faults it is an answer, too."""
+    found, place = iter(rows), 0
+    for row in range(chunk.n_rows):
+        fault = chunk.faults.get(row)
+        if fault is None:
+            yield Answer(chunk.ids[place], title_of(chunk, place), next(found))
+            place += 1
+            continue
+        say(f"zipfel: {fault}" + ("" if null_faults else "; skipped"))
+        if null_faults:
+            yield Answer(None, f"line {fault.line}", error=str(fault))
+
+
+def title_of(chunk: Chunk, place: int) -> str:
+    """What names a document in the output: its id, else the beginning of its text, else its line."""
+    name, line = chunk.ids[place], chunk.lines[place]
+    if name is not None:
+        return one_line(name)
+    if chunk.documents.texts is not None:
+        return one_line(chunk.documents.texts[place][:60])
+    return "" if line is None else f"line {line}"
+
+
+def as_json(answer: Answer) -> str:
+    """{"schema": 1, "id": ..., "labels": [...], "scores": [...]}; id is null where the document has none.
+
+    >>> as_json(Answer("7", "7", [("bike", 0.5)]))
+    '{"schema": 1, "id": "7", "labels": ["bike"], "scores": [0.5]}'
+    """
+    if answer.error is not None:
+        return json_text({"id": None, "labels": None, "scores": None, "error": answer.error})
+    names, scores = [name for name, _ in answer.labels], [round(score, 6) for _, score in answer.labels]
+    return json_text({"id": answer.id, "labels": names, "scores": scores})
+
+
+def as_line(answer: Answer) -> str:
+    """The title, then each label with its score, with tabs between them."""
+    if answer.error is not None:
+        return f"{answer.title}\tnot read"
+    return "\t".join([answer.title, *(f"{one_line(name)} {score:.3f}" for name, score in answer.labels)])
+
+
+def write_lines(answers: Iterable[Answer], form: Callable[[Answer], str]) -> None:
+    """Prints a line an answer, all of them at once."""
+    if text := "".join(form(answer) + "\n" for answer in answers):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def write_tables(answers: Iterable[Answer]) -> None:
+    """Prints a table an answer, for a terminal."""
+    from zipfel.cli.show import console, prediction_table
+
+    screen = console()
+    for answer in answers:
+        if answer.error is not None:
+            screen.print(f"{answer.title}: not read", markup=False)
+        else:
+            screen.print(prediction_table(answer.title, answer.labels))
+
+
+def writer(*, json: bool) -> Callable[[Iterable[Answer]], None]:
+    """What suits the options and the place where the output goes."""
+    if json:
+        return lambda answers: write_lines(answers, as_json)
+    return write_tables if sys.stdout.isatty() else lambda answers: write_lines(answers, as_line)
