@@ -23,6 +23,10 @@ class ReadReport:
     rows_without_features: int = 0
     guessed: str = ""
 
+    def counts(self) -> dict[str, int]:
+        """The numbers by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
+
     def sentences(self) -> list[str]:
         """What a user should be told, one sentence each; empty where all was well."""
         said = [self.guessed] if self.guessed else []

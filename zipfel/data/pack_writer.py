@@ -75,7 +75,7 @@ class PackWriter:
                 self._put("lines", piece.lines)
         done.n_points += int(piece.Y.shape[0])
         done.at, done.line = done.at + piece.n_bytes, done.line + piece.n_lines
-        done.report = {name: done.report.get(name, 0) + count for name, count in asdict(piece.report).items()}
+        done.report = {name: done.report.get(name, 0) + count for name, count in piece.report.counts().items()}
         self._commit()
 
     def widen(self, n_features: int, n_labels: int) -> None:
