@@ -21,7 +21,7 @@ class ReadReport:
     duplicate_labels: int = 0
     rows_without_labels: int = 0
     rows_without_features: int = 0
-    guessed: str = ""
+    guessed: str = field(default="", compare=False)
 
     def counts(self) -> dict[str, int]:
         """The numbers by name."""
