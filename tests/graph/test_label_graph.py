@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from zipfel.errors import DataError, ResourceError
 from zipfel.graph import label_graph
-from zipfel.graph.label_graph import LabelGraph
+from zipfel.graph.label_graph import LabelGraph, SharedPoints
+from zipfel.threads import use_threads
 
 # points {0,1}, {0,1,2}, {2}, {}, {4}: edges 0-1 (twice), 0-2, 1-2; labels 3 and 4 are alone
 Y = sp.csr_matrix(np.array([[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 0, 1, 0, 0], [0] * 5, [0, 0, 0, 0, 1]], np.float32))
@@ -70,3 +71,24 @@ def test_too_many_pairs_are_refused_beforehand(monkeypatch):
     monkeypatch.setattr(label_graph, "MAX_PAIRS", 5)
     with pytest.raises(ResourceError, match="label pairs"):
         LabelGraph.from_labels(Y)
+
+
+def test_walks_by_points_are_those_of_the_weighted_graph_without_its_matrix():
+    """From label 0 to label 1 they share two points, to label 2 one; from 2 both are as likely; 3 and 4 are alone."""
+    found, expected = (g.walks(6000, 3, seed=2) for g in (SharedPoints(Y), LabelGraph.from_labels(Y, weighted=True)))
+    assert found.shape == expected.shape
+    for walks in (found, expected):
+        for step in (0, 1):
+            from_0, from_2 = (walks[walks[:, step] == label, step + 1] for label in (0, 2))
+            assert abs((from_0 == 1).mean() - 2 / 3) < 0.02
+            assert abs((from_2 == 0).mean() - 1 / 2) < 0.02
+        assert (walks[walks[:, 0] == 3] == 3).all()
+        assert (walks[walks[:, 0] == 4] == 4).all()
+
+
+def test_walks_by_points_are_the_same_with_any_threads():
+    found = []
+    for threads in (1, 3):
+        with use_threads(threads):
+            found.append(SharedPoints(Y).walks(50, 6, seed=1))
+    assert (found[0] == found[1]).all()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
 
 from zipfel.errors import ParameterError
+from zipfel.kernels.choice import without_kernels
 from zipfel.nn.table import Table, _adagrad_plain, _adam_plain
 
 
@@ -71,5 +74,36 @@ def test_state_survives_a_round_trip() -> None:
 
 
 def test_unknown_optimiser_is_refused() -> None:
-    with pytest.raises(ParameterError, match="adam or adagrad"):
-        Table.zeros(1, 1, optimizer="sgd")
+    with pytest.raises(ParameterError, match="adam, adagrad or sgd"):
+        Table.zeros(1, 1, optimizer="rmsprop")
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_sgd_is_torchs_dense_one_also_for_rows_that_rest(kernels: bool) -> None:
+    """Each step touches few of the rows; a dense optimiser goes on moving the others by momentum and decay."""
+    start = torch.randn(30, 5, generator=torch.Generator().manual_seed(0))
+    table = Table(start.clone(), optimizer="sgd", momentum=0.9, decay=0.05)
+    leaf = start.clone().requires_grad_()
+    dense = torch.optim.SGD([leaf], lr=0.02, momentum=0.9, weight_decay=0.05)
+    goal = torch.randn(30, 5, generator=torch.Generator().manual_seed(1))
+    rng = np.random.default_rng(0)
+    with nullcontext() if kernels else without_kernels():
+        for _ in range(40):
+            ids = torch.from_numpy(rng.choice(30, size=3, replace=False))
+            rows = table.rows(ids)
+            (rows - goal[ids]).square().sum().backward()
+            assert rows.grad is not None
+            table.update(ids, rows.grad, 0.02)
+            dense.zero_grad()
+            (leaf[ids] - goal[ids]).square().sum().backward()
+            dense.step()
+        table.settle()
+    assert torch.allclose(table.weights, leaf, atol=1e-5)
+
+
+def test_a_step_of_sgd_by_hand() -> None:
+    table = Table(torch.tensor([[1.0]]), optimizer="sgd", momentum=0.5, decay=0.1)
+    for weight in (1 - 0.1 * 2.1, 1 - 0.1 * 2.1 - 0.1 * (0.5 * 2.1 + 2 + 0.079)):  # v = 2 + 0.1 * 1; 1.05 + 2 + 0.079
+        table.rows(torch.tensor([0]))
+        table.update(torch.tensor([0]), torch.tensor([[2.0]]), 0.1)
+        assert float(table.weights) == pytest.approx(weight)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
-from zipfel.graph.label_graph import LabelGraph
+from zipfel.graph.label_graph import LabelGraph, SharedPoints
 from zipfel.kernels.skipgram import skipgram_pass
 
 Floats = npt.NDArray[np.float32]
@@ -19,7 +19,7 @@ RATE, LAST_RATE = 0.025, 0.0001  # word2vec's
 
 
 def deepwalk(
-    graph: LabelGraph,
+    graph: LabelGraph | SharedPoints,
     dim: int,
     *,
     walks: int | None = None,

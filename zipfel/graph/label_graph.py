@@ -11,7 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import DataError, ResourceError
-from zipfel.kernels.walks import random_walks
+from zipfel.kernels.sparse_rows import canonical
+from zipfel.kernels.walks import random_walks, random_walks_by_points
 
 MAX_PAIRS = 2_000_000_000
 """Label pairs that may be counted; beyond it (24 GB of scratch) the graph is refused before the work starts."""
@@ -47,7 +48,7 @@ class LabelGraph:
         if int((sizes * sizes).sum()) > MAX_PAIRS:
             raise ResourceError(
                 f"the label graph would count {int((sizes * sizes).sum()):,} label pairs, more than {MAX_PAIRS:,}; "
-                "give a hierarchy instead, or drop rows with very many labels"
+                "use weighted edges (edges=counts), which are walked without counting pairs, or give a hierarchy"
             )
         together = sp.csr_matrix(Y.T @ Y, dtype=np.float32)
         return cls(_edges(together, weighted), int(Y.shape[1]))
@@ -80,9 +81,7 @@ class LabelGraph:
 
     def walks(self, per_node: int, length: int, seed: int) -> npt.NDArray[np.int32]:
         """(per_node * n_nodes, length) node ids: every node begins `per_node` walks, in a shuffled order."""
-        order = np.random.default_rng(seed)
-        nodes = np.arange(self.n_nodes, dtype=np.int32)
-        starts = np.concatenate([order.permutation(nodes) for _ in range(per_node)])
+        starts = _starts(self.n_nodes, per_node, seed)
         indptr = self.adjacency.indptr.astype(np.int64)
         indices = self.adjacency.indices.astype(np.int32)
         return random_walks(indptr, indices, self._cumulative(), starts, length, seed)
@@ -95,6 +94,36 @@ class LabelGraph:
         total = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
         before = np.repeat(total[self.adjacency.indptr[:-1]], np.diff(self.adjacency.indptr))
         return np.asarray(total[1:] - before, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class SharedPoints:
+    """The label graph with as many edges between two labels as they share points, without its adjacency matrix.
+
+    Y: (n_points, n_labels). Its walks are those of `LabelGraph.from_labels(Y, weighted=True)`; its memory is that of
+    Y, where Y'Y of Delicious-200K takes tens of GB.
+    """
+
+    Y: sp.csr_matrix
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.Y.shape[1])
+
+    @property
+    def n_nodes(self) -> int:
+        return self.n_labels
+
+    def walks(self, per_node: int, length: int, seed: int) -> npt.NDArray[np.int32]:
+        """(per_node * n_labels, length) label ids: every label begins `per_node` walks, in a shuffled order."""
+        points, by_label = canonical(self.Y), sp.csr_matrix(self.Y.T)
+        rows, columns = ((m.indptr.astype(np.int64), m.indices.astype(np.int32)) for m in (points, by_label))
+        return random_walks_by_points(rows, columns, _starts(self.n_labels, per_node, seed), length, seed)
+
+
+def _starts(n_nodes: int, per_node: int, seed: int) -> npt.NDArray[np.int32]:
+    order, nodes = np.random.default_rng(seed), np.arange(n_nodes, dtype=np.int32)
+    return np.concatenate([order.permutation(nodes) for _ in range(per_node)])
 
 
 def _edges(matrix: sp.csr_matrix, weighted: bool) -> sp.csr_matrix:

@@ -56,3 +56,64 @@ def adagrad_rows(ids: Array, grad: Array, weights: Array, total: Array, numbers:
             g = grad[i, d]
             total[row, d] += g * g
             weights[row, d] = keep * weights[row, d] - rate * g / (np.sqrt(total[row, d]) + eps)
+
+
+@njit(cache=True, nogil=True)
+def coasting(lr: float, momentum: float, decay: float, steps: int) -> tuple[float, float, float, float]:
+    """(ww, wv, vw, vv): `steps` steps of SGD without a gradient are w = ww w + wv v, v = vw w + vv v.
+
+    One such step is v = momentum v + decay w, then w = w - lr v; its matrix is raised to a power by squaring.
+    """
+    a, b, c, d = 1.0 - lr * decay, -lr * momentum, decay, momentum  # one step
+    p, q, r, s = 1.0, 0.0, 0.0, 1.0  # the power
+    while steps > 0:
+        if steps & 1:
+            p, q, r, s = p * a + q * c, p * b + q * d, r * a + s * c, r * b + s * d
+        a, b, c, d = a * a + b * c, a * b + b * d, c * a + d * c, c * b + d * d
+        steps >>= 1
+    return p, q, r, s
+
+
+@njit(cache=True, nogil=True)
+def coast_rows(
+    ids: Array, weights: Array, velocity: Array, steps: Array, numbers: Array, now: int, start: int, stop: int
+) -> None:
+    """The steps up to `now` that rows[ids[start:stop]] rested in; numbers = [lr, momentum, decay].
+
+    steps: (n_rows,) int32, the table's step that a row has seen last. Plain twin: `nn.table._coast_plain`.
+    """
+    for i in range(start, stop):
+        row = ids[i]
+        missed = now - steps[row]
+        if missed <= 0:
+            continue
+        steps[row] = now
+        ww, wv, vw, vv = coasting(numbers[0], numbers[1], numbers[2], missed)
+        p, q, r, s = np.float32(ww), np.float32(wv), np.float32(vw), np.float32(vv)
+        for d in range(weights.shape[1]):
+            w, v = weights[row, d], velocity[row, d]
+            weights[row, d] = p * w + q * v
+            velocity[row, d] = r * w + s * v
+
+
+@njit(cache=True, nogil=True)
+def sgd_rows(
+    ids: Array,
+    grad: Array,
+    weights: Array,
+    velocity: Array,
+    steps: Array,
+    numbers: Array,
+    now: int,
+    start: int,
+    stop: int,
+) -> None:
+    """SGD with momentum on weights[ids[start:stop]]; numbers = [lr, momentum, decay]. Twin: `nn.table._sgd_plain`."""
+    lr, momentum, decay = np.float32(numbers[0]), np.float32(numbers[1]), np.float32(numbers[2])
+    for i in range(start, stop):
+        row = ids[i]
+        steps[row] = now
+        for d in range(weights.shape[1]):
+            v = momentum * velocity[row, d] + grad[i, d] + decay * weights[row, d]
+            velocity[row, d] = v
+            weights[row, d] -= lr * v

@@ -27,6 +27,8 @@ and a fused row-wise optimiser writes back. A method uses it like this::
   inside the objective; `ids` and `extra`, which `Batches(extend=...)` may add to for further tables: e.g. the
   batch's label sets as a bag: ``sets = LocalRows.from_csr(batch.Y); batch.ids["labels"] = sets.ids;
   batch.extra["sets"] = sets`` and then ``bag(rows["labels"], batch.extra["sets"], mode="mean")``.
+- SGD with momentum and weight decay: `Table(..., optimizer="sgd", momentum=0.9, decay=5e-4)` for tables, and
+  `Plan(optimizer="sgd", momentum=0.9, decay=5e-4, schedule="constant")` for the module.
 - Every table named in `tables` must have its rows in `batch.ids` (distinct ids). "features" always is there,
   "labels" when the batches have a candidate sampler.
 - `validate() -> float` runs under no_grad after each epoch; the best epoch's weights are put back at the end.

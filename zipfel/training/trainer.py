@@ -23,6 +23,7 @@ from zipfel.training.batches import Batch, Batches
 from zipfel.training.checkpoint import prefixed, read_checkpoint, under, write_checkpoint
 from zipfel.training.memory import check_memory
 from zipfel.training.schedule import rate_at
+from zipfel.training.sgd import DenseSgd
 
 Objective = Callable[[Batch, Mapping[str, Tensor]], Tensor]
 
@@ -41,7 +42,8 @@ class Plan:
     steps). clip: largest norm of all gradients together. patience: epochs without a better validation value
     after which training stops; None trains to the end. Either way the best epoch's weights are kept, or those of
     the last epoch that is within `tolerance` of the best: where validation is small, the highest of many noisy values
-    is a matter of luck, and a later epoch, with its smaller steps, is the better guess."""
+    is a matter of luck, and a later epoch, with its smaller steps, is the better guess. optimizer: of the module, adam
+    or sgd with `momentum` and `decay`; a table has its own."""
 
     epochs: int = 10
     lr: float = 1e-3
@@ -51,6 +53,9 @@ class Plan:
     patience: int | None = None
     tolerance: float = 0.0
     metric: str = "P@1"
+    optimizer: str = "adam"
+    momentum: float = 0.9
+    decay: float = 0.0
 
 
 @dataclass
@@ -64,7 +69,7 @@ class History:
 
 
 class Trainer:
-    """Trains `tables` row-sparsely and `module` densely (Adam) on `objective(batch, rows)`.
+    """Trains `tables` row-sparsely and `module` densely on `objective(batch, rows)`.
 
     objective: gets a `Batch` and, by table name, the gathered rows (u, dim) for batch.ids[name]; returns the loss.
     validate: the value to raise, asked after every epoch. before_epoch: called with the epoch's number before its
@@ -92,7 +97,7 @@ class Trainer:
         self.tables, self.module, self.kept = dict(tables or {}), module, dict(kept or {})
         self.validate, self.before_epoch = validate, before_epoch
         self._dense = [] if module is None else [p for p in module.parameters() if p.requires_grad]
-        self._adam = DenseAdam(self._dense)
+        self._optimizer = _dense_optimizer(plan, self._dense)
         self._draws = module is not None  # it may hold an nn.Dropout, which draws from torch's one generator
         self._best: dict[str, Tensor] = {}
         self._steps = 0
@@ -136,6 +141,8 @@ class Trainer:
                 if self.run.time_left() <= 0:
                     self.history.stopped = "time budget"
                     break
+            for table in self.tables.values():
+                table.settle()
         facts = {"epoch": float(epoch), "loss": loss_sum / max(1, seen), "seconds": time.monotonic() - start}
         self.history.epochs.append(facts)
         if self.validate is not None:
@@ -161,7 +168,7 @@ class Trainer:
         if self.module is not None:
             self.module.to(device)
             self._dense = [p for p in self.module.parameters() if p.requires_grad]
-            self._adam.to(device, self._dense)
+            self._optimizer.to(device, self._dense)
 
     def _step(self, batch: Batch) -> float:
         lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
@@ -178,7 +185,7 @@ class Trainer:
             grad = rows[name].grad
             if grad is not None:
                 table.update(batch.ids[name], grad, lr)
-        self._adam.step(lr)
+        self._optimizer.step(lr)
         self._steps += 1
         return value
 
@@ -242,7 +249,7 @@ class Trainer:
         path = self._path()
         if path is None:
             return
-        tensors = prefixed("best", self._best) | prefixed("adam", self._adam.state())
+        tensors = prefixed("best", self._best) | prefixed("dense", self._optimizer.state())
         if self.module is not None:
             tensors |= prefixed("module", self.module.state_dict())
         for kind, things in (("tables", self.tables), ("kept", self.kept)):
@@ -261,7 +268,7 @@ class Trainer:
             raise ModelFileError(f"{path} belongs to a run with other data, parameters or seed; start without resume")
         if self.module is not None:
             self.module.load_state_dict(under("module", tensors))
-        self._adam.restore(under("adam", tensors))
+        self._optimizer.restore(under("dense", tensors))
         for kind, things in (("tables", self.tables), ("kept", self.kept)):
             for name, thing in things.items():
                 thing.restore(under(f"{kind}/{name}", tensors))
@@ -278,3 +285,11 @@ class Trainer:
         rows = min(self.batches.size * self.batches.mean_features, self.batches.X.shape[1]) + width
         step = 4 * (4 * rows * dim + 4 * self.batches.size * width)
         check_memory(int(kept + step), self.name, "lower dim, batch or the number of candidates")
+
+
+def _dense_optimizer(plan: Plan, parameters: list[nn.Parameter]) -> DenseAdam | DenseSgd:
+    if plan.optimizer not in ("adam", "sgd"):
+        raise ParameterError(f"optimizer must be adam or sgd, got {plan.optimizer!r}")
+    if plan.optimizer == "sgd":
+        return DenseSgd(parameters, momentum=plan.momentum, decay=plan.decay)
+    return DenseAdam(parameters)
