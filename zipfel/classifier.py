@@ -146,7 +146,7 @@ class Zipfel:
         self.rows_ = RowMaker()
         rows = self.rows_.fit_transform(train, run, weighting=self.weighting, vectorizer=self.vectorizer)
         self.n_features_in_ = self.rows_.n_features
-        run.feature_names = self.rows_.feature_names
+        run.feature_names, run.label_names = self.rows_.feature_names, self.label_names_
         points = Points(rows, train.Y)
         held = None
         if valid is not None:

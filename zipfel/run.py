@@ -80,7 +80,7 @@ class Run:
 
     time_budget: seconds after which training stops well, with the best model so far.
     checkpoint: folder for resumable state; None keeps none. resume: go on from what is there.
-    feature_names: of the columns, where they are known, e.g. to look up word vectors.
+    feature_names, label_names: of the columns, where they are known, e.g. to look up word vectors or a label hierarchy.
     timings: seconds by phase, kept in the model and shown by `zipfel info`.
     """
 
@@ -92,6 +92,7 @@ class Run:
     checkpoint: Path | None = None
     resume: bool = False
     feature_names: Sequence[str] | None = None
+    label_names: Sequence[str] | None = None
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 

@@ -3,18 +3,21 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from tests.contract import N_LABELS, QUICK, assert_same, known
+from zipfel.errors import ParameterError
 from zipfel.graph import Targets
 from zipfel.index.choice import VoteRule
 from zipfel.methods import Points, make_method
-from zipfel.methods.dxml import Dxml
+from zipfel.methods.dxml import Dxml, DxmlConfig
 from zipfel.metrics import evaluate
+from zipfel.nn.perceptron import Perceptron
 from zipfel.run import Run
 from zipfel.threads import use_threads
-from zipfel.training import Batches
+from zipfel.training import Batch, Batches
 
-PARAMS = {**QUICK["dxml"], "epochs": 4}
+PARAMS = QUICK["dxml"]
 
 
 def fitted(run=None, **params):
@@ -35,11 +38,11 @@ def plain():
 @pytest.mark.parametrize(
     "params",
     [
-        {"loss": "smooth_l1", "targets": "unit", "own_dim": 0},
-        {"vectors": "ppmi", "networks": 2},
-        {"vectors": "random", "activation": "auto", "edges": "plain", "dropout": 0.2},
+        {"targets": "unit", "edges": "counts"},
+        {"vectors": "ppmi", "networks": 2, "activation": "linear"},
+        {"loss": "infonce", "targets": "centred", "vectors": "random", "own_dim": 16, "optimizer": "adam", "lr": 3e-3},
     ],
-    ids=["smooth_l1", "ppmi", "random"],
+    ids=["unit", "ppmi", "infonce"],
 )
 def test_every_variant_learns(params):
     assert p_at_1(fitted(**params), known().test) >= 0.8
@@ -80,7 +83,7 @@ def test_points_without_labels_are_not_added(plain):
 def test_a_hierarchy_file_takes_the_place_of_the_label_graph(tmp_path):
     (tmp_path / "tree.txt").write_text("root 0\nroot 1\nroot 2\n3 4\n3 5\n")
     method = make_method("dxml", {**PARAMS, "hierarchy": str(tmp_path / "tree.txt"), "walks": 200})
-    vectors = method._graph_vectors(known().train.Y, seed=1)
+    vectors = method._label_vectors(known().train.Y, Run(seed=1))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     assert vectors.shape == (N_LABELS, PARAMS["dim"])
     assert unit[0] @ unit[1] > unit[0] @ unit[4]
@@ -88,7 +91,7 @@ def test_a_hierarchy_file_takes_the_place_of_the_label_graph(tmp_path):
 
 
 def test_several_clusters_are_searched_where_one_is_not_enough():
-    method = fitted(clusters=8)
+    method = fitted(clusters=8, probes=None)
     assert method.votes_.clusters.n_clusters == 8
     assert 1 <= method.votes_.probes <= 8
     assert p_at_1(method, known().test) >= 0.8
@@ -100,8 +103,53 @@ def test_side_by_side_or_one_after_the_other_the_networks_are_the_same() -> None
     """Dropout too is drawn by each for itself."""
     found = []
     for threads in (1, 2):
-        method = make_method("dxml", {**QUICK["dxml"], "networks": 2, "activation": "auto", "dropout": 0.3})
+        method = make_method("dxml", {**QUICK["dxml"], "networks": 2, "dropout": 0.3})
         with use_threads(threads):
             method.fit(known().train, None, Run(seed=3, threads=threads))
         found.append(method.predict(known().test.X, 4))
     assert_same(*found)
+
+
+def test_the_objective_is_equation_3():
+    """One number of two codes is 0.2 apart, one 3: 0.5 * 0.2^2 + 3 - 0.5, halved by the second row, which is met."""
+    batch = Batch(np.arange(2), None, None, (0,), extra={"targets": torch.tensor([[0.8, 0.0], [0.0, 1.0]])})
+    loss = Dxml.objective(DxmlConfig(), batch, torch.tensor([[1.0, 3.0], [0.0, 1.0]]))
+    assert float(loss) == pytest.approx((0.5 * 0.2**2 + 3 - 0.5) / 2)
+
+
+def test_the_network_is_figure_1():
+    """L2-norm(W2 relu(W1 x + b1) + b2) by hand; in training each number is kept or dropped."""
+    network = Perceptron(2, 2, True, 0.5, np.random.default_rng(0))
+    with torch.no_grad():
+        network.W2.copy_(torch.tensor([[3.0, 4.0], [5.0, 5.0]]))
+    sums = torch.tensor([[2.0, -1.0]])  # the second unit is off
+    torch.testing.assert_close(network(sums).detach(), torch.tensor([[0.6, 0.8]]))
+    draws = (network(sums, torch.Generator().manual_seed(seed)).detach()[0] for seed in range(30))
+    assert {(round(float(a), 3), round(float(b), 3)) for a, b in draws} == {(0.6, 0.8), (1, 0), (0, 1), (0, 0)}
+
+
+def test_opinions_are_the_scores_that_predict_ranks_by(plain):
+    method, X = fitted(), known().test.X
+    ranking = method.predict(X, 4)
+    opinions = method.opinions(X, ranking.labels)
+    voted = ranking.scores > 0
+    np.testing.assert_allclose(opinions[voted], ranking.scores[voted], rtol=1e-5)
+    assert np.isnan(method.opinions(X[:1], np.array([[6, -1]]))).all()  # never seen; no label
+    assert np.isnan(method.opinions(sp.csr_matrix((1, X.shape[1]), dtype=np.float32), np.array([[0]]))).all()
+
+
+def test_a_document_without_a_known_feature_gets_the_most_frequent_labels(plain):
+    unseen = sp.csr_matrix(([1.0], ([0], [known().train.n_features - 1])), shape=(1, known().train.n_features))
+    assert plain.predict(unseen.astype(np.float32), 1).labels[0, 0] == np.argmax(plain.priors_)
+
+
+def test_the_papers_preset_is_section_4_1():
+    c = make_method("dxml", preset="paper").config
+    assert (c.optimizer, c.lr, c.momentum, c.decay) == ("sgd", 0.015, 0.9, 5e-4)
+    assert (c.loss, c.targets, c.hidden, c.dim, c.dropout) == ("smooth_l1", "plain", 256, 100, 0.5)
+    assert (c.probes, c.sharpness, c.networks, c.keep, c.own_dim) == (1, 0, 1, 1, 0)
+
+
+def test_options_that_are_gone_name_what_to_use_instead():
+    with pytest.raises(ParameterError, match="always trained again"):
+        make_method("dxml", {"refit": False})

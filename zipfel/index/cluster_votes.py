@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
 from zipfel.index.clusters import Clusters
+from zipfel.index.votes import sharpened, vote_shares
 from zipfel.ranking import Ranking
 
 _BLOCK = 4096
@@ -67,6 +68,11 @@ class ClusterVotes:
             near = self.clusters.search(queries[start : start + _BLOCK], self.rule.n_neighbors, self.probes)
             parts.append(self.rule(*near, self.Y, k))
         return Ranking.concatenate(parts)
+
+    def votes(self, queries: Vectors) -> sp.csr_matrix:
+        """(n, n_labels) what `rank` ranks by: each label's share of the votes."""
+        near, similar = self.clusters.search(queries, self.rule.n_neighbors, self.probes)
+        return vote_shares(near, sharpened(similar, self.rule.sharpness), self.Y.shape[0]) @ self.Y
 
     def add(self, vectors: Vectors, Y: sp.csr_matrix) -> None:
         """New points with their labels, of which some may be new; clusters and rule stay as they are."""

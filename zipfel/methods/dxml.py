@@ -1,24 +1,25 @@
-"""DXML: label graph, DeepWalk, a network into the label space, neighbours in a cluster (Zhang et al. 2018).
+"""DXML: label graph, DeepWalk, a network into the label space, neighbours in a cluster.
 
-Labels get vectors V from random walks over the graph of labels that occur together; a label set's code is the mean of
-its labels' vectors; a network learns to send a document there; a new document takes the labels of its neighbours.
+Zhang, Yan, Wang, Zha: Deep Extreme Multi-label Learning, ICMR 2018.
 
-    f_y = V y / nnz(y)                                        Algorithm 1, line 3    `Targets`
-    f_x = L2-norm(dropout(W2 relu(W1 x)))                     Figure 1               `Network`
-    d(x, y) = sum_j h((f_x)_j, (f_y)_j), smooth L1            Eq. 1-3                `losses.smooth_l1`
-    Z^1 ... Z^m: k-means of f_X                               Algorithm 1, line 5    `index.clusters`
-    nearest cluster, k neighbours in it, their labels summed  Eq. 4, Algorithm 2     `Dxml.predict`
+Labels get vectors V from random walks over the graph of labels that occur together. The place of a label set is the
+mean of its labels' vectors, and a network learns to send a document there. A new document takes its neighbours' labels.
 
-Deviations; docs/methods/dxml.md has what they are worth:
-- The default loss is InfoNCE against the batch's targets, centred and of unit length; `preset="paper"` is smooth L1
-  against the plain ones, which a code of unit length can never reach. Adam replaces SGD, and input dropout (`keep`)
-  the paper's behind the last layer, in both.
-- Edges weigh as many points as their labels share, and each label has, beside its place in the graph, `own_dim`
-  numbers of a direction drawn for it alone: labels that always go together would else get one and the same vector.
-- Up to five networks are trained, their cosines averaged; `networks` = 1 is the paper's. ReLU or nothing between the
-  layers, by held-out points.
-- k, how sharply near neighbours outweigh far ones, and how many clusters are searched are chosen on held-out points;
-  then all is trained again on everything. Points without labels have no vote and are left out.
+    label graph, DeepWalk: V                                  Algorithm 1, lines 1-2   `Dxml._label_vectors`
+    f_y = V y / nnz(y)                                        Algorithm 1, line 3      `graph.Targets`
+    f_x = L2-norm(dropout(W2 relu(W1 x)))                     Figure 1, 4.1            `nn.Perceptron`
+    L(W) = sum_i sum_j h((f_x)_j, (f_y)_j), smooth L1         Eq. 1-3                  `Dxml.objective`
+    Z^1 ... Z^m: k-means of f_X                               Algorithm 1, line 5      `index.Clusters`
+    nearest cluster, k neighbours in it, their labels summed  Eq. 4, Algorithm 2       `Dxml.predict`
+
+The optimiser is the paper's: SGD, momentum 0.9, weight decay 0.0005, fixed rate 0.015 (4.1). k is chosen on held-out
+points, as in 4.1; then the network is trained on all points. What the paper leaves open, and the value here, is in the
+Config. docs/methods/dxml.md has the measurements. Deviations:
+- DeepWalk uses negative sampling, its authors' second variant, not hierarchical softmax.
+- A cluster with fewer than k points is not the last one that is searched.
+- Documents without any known feature get the most frequent labels; points without labels are left out.
+Beyond the paper, off by default: `loss=infonce`, `optimizer=adam`, `keep`, `own_dim`, `networks` and `probes` above 1,
+`sharpness` above 0, `precision`.
 """
 
 from __future__ import annotations
@@ -33,71 +34,89 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from zipfel import config as declared
+from zipfel.config import param
 from zipfel.errors import ModelFileError
-from zipfel.graph import LabelGraph, Targets, deepwalk, ppmi_svd, random_vectors
+from zipfel.graph import LabelGraph, SharedPoints, Targets, deepwalk, ppmi_svd, random_vectors
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
 from zipfel.index.clusters import Clusters
-from zipfel.kernels.bag import encode_bag
+from zipfel.index.votes import scores_at
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
-from zipfel.methods.dxml_config import ACTIVATIONS, DxmlConfig
+from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.bag import bag
+from zipfel.nn.perceptron import Embedding, Perceptron
 from zipfel.nn.table import Table
-from zipfel.quantize import pack_table, rounded, unpack_table
-from zipfel.ranking import Ranking
+from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
+from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
-_STEPS, _FEW, _BLOCK = 800, 10, 4096
-"""Training steps that are taken at least; points below which none is held out; rows embedded at a time."""
-_PACKED = "int8"
-"""How the points' codes are kept: a byte a number, in the file and for the search."""
-
-
-class Network(nn.Module):
-    """Figure 1 behind W1: from sums of W1's rows to codes of unit length."""
-
-    def __init__(self, activation: str, hidden: int, dim: int, dropout: float, rng: np.random.Generator) -> None:
-        super().__init__()
-        start = rng.uniform(-1, 1, (hidden, dim)).astype(np.float32) * np.float32(hidden**-0.5)
-        self.activation = activation
-        self.bias1 = nn.Parameter(torch.zeros(hidden))
-        self.W2 = nn.Parameter(torch.from_numpy(start))
-        self.bias2 = nn.Parameter(torch.zeros(dim))
-        self.dropout = dropout
-
-    def forward(self, sums: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """f_x (B, dim) of sums (B, hidden) = W1 x; in training with what dropout draws from."""
-        hidden = torch.relu(sums + self.bias1) if self.activation == "relu" else sums + self.bias1
-        codes = hidden @ self.W2 + self.bias2
-        if self.dropout and generator is not None:  # nn.Dropout would share torch's one generator with its neighbours
-            kept = torch.rand(codes.shape, generator=generator) >= self.dropout
-            codes = codes * kept.to(codes.device) / (1 - self.dropout)
-        return nn.functional.normalize(codes, dim=1)
+_FEW, _HELD = 10, 2000
+"""Points below which none is held out; how many are at most."""
+_STEPS, _EPOCHS, _ADAM_STEPS, _ADAM_EPOCHS = 8000, (20, 80), 800, (8, 30)
+"""Steps that training takes at least, within so many epochs: of SGD, and of Adam."""
+_CLUSTER = 6000
+"""Training points a cluster, as SLEEC has them, with which the paper compares."""
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """A trained network with its first layer."""
+class DxmlConfig(declared.Config):
+    """Section 4.1's values; "open" is what the paper does not print."""
 
-    W1: Floats  # (n_features, hidden)
-    network: Network
+    dim: int = param(100, "numbers in a label vector (4.1: 100 for small data, 300 for large)", symbol="l", low=1)
+    hidden: int = param(256, "width of the hidden layer (4.1: 256 or 512)", symbol="W1", low=1)
+    activation: str = param("relu", "between the layers; linear is Figure 2's control", choices=("relu", "linear"))
+    dropout: float = param(0.5, "dropout after the last layer (4.1; the rate is open)", low=0, high=0.95)
+    loss: str = param("smooth_l1", "Eq. 2; beyond the paper: infonce", choices=("smooth_l1", "infonce"))
+    targets: str = param("plain", "f_y: as it is, of unit length, or centred too", choices=("plain", "unit", "centred"))
+    vectors: str = param("deepwalk", "V; ppmi and random are controls", choices=("deepwalk", "ppmi", "random"))
+    edges: str = param("plain", "counts: an edge weighs as many points as share it", choices=("plain", "counts"))
+    hierarchy: str = param("", "file of `parent child` labels, the graph where it is given (3.2)")
+    walks: int | None = param(None, "walks from each label (open); none: 10, or what makes 4 million steps", low=1)
+    walk_length: int = param(40, "steps of a walk (open)", low=2)
+    window: int = param(5, "steps within which labels are context (open)", low=1)
+    passes: int = param(1, "passes of skip-gram over the walks (open)", low=1)
+    optimizer: str = param("sgd", "4.1; beyond the paper: adam, falling linearly", choices=("sgd", "adam"))
+    lr: float = param(0.015, "learning rate (4.1)", low=1e-6)
+    momentum: float = param(0.9, "of SGD (4.1)", low=0, high=0.999)
+    decay: float = param(5e-4, "weight decay of SGD (4.1)", low=0)
+    batch: int = param(128, "rows a step (open)", low=1)
+    epochs: int | None = param(
+        None, "passes over train (open); none: 20, or what makes 8,000 steps, to 80", symbol="T", low=1
+    )
+    start: float = param(0.1, "spread of W1 at the start (open)", low=1e-6)
+    clusters: int | None = param(None, "clusters (open); none: one for 6,000 points", symbol="m", low=1)
+    probes: int | None = param(1, "clusters to search (Algorithm 2); none: by held-out points", low=1)
+    n_neighbors: int | None = param(None, "voters; none: by held-out points (4.1)", symbol="k", low=1)
+    sharpness: float | None = param(
+        0.0, "t of votes exp(t (cos - best)), beyond the paper; none: by held-out points", low=0
+    )
+    valid_share: float = param(0.2, "share of train to hold out where no validation set is given", low=0.01, high=0.5)
+    own_dim: int = param(0, "numbers of a random direction of each label's own, beyond the paper", low=0)
+    keep: float = param(1.0, "share of features that input dropout keeps, beyond the paper", low=0.01, high=1)
+    temperature: float = param(0.1, "of InfoNCE, beyond the paper", low=1e-3)
+    networks: int | None = param(
+        1, "networks whose cosines are averaged, beyond the paper; none: 80,000 points in all, to 5", low=1, high=16
+    )
+    precision: str = param("float32", "how codes are kept", choices=PRECISIONS)
 
-    def codes(self, X: sp.csr_matrix) -> Floats:
-        """f_x (n, dim)."""
-        starts = range(0, max(1, X.shape[0]), _BLOCK)
-        with torch.no_grad():
-            sums = (torch.from_numpy(encode_bag(X[at : at + _BLOCK], self.W1)) for at in starts)
-            codes: Floats = torch.cat([self.network(part) for part in sums]).numpy()
-        return codes
+    removed: ClassVar[Mapping[str, str]] = {"refit": "the network is always trained again on all points"}
+
+
+BEST = {
+    "loss": "infonce", "targets": "centred", "edges": "counts", "window": 2, "own_dim": 300,
+    "optimizer": "adam", "lr": 3e-3, "batch": 256, "dropout": 0.0, "keep": 0.6, "networks": None,
+    "probes": None, "sharpness": None, "precision": "int8",
+}  # fmt: skip
 
 
 class Dxml(Method):
@@ -108,174 +127,169 @@ class Dxml(Method):
     paper: ClassVar[str] = "Zhang, Yan, Wang and Zha: Deep Extreme Multi-label Learning, ICMR 2018"
     Config = DxmlConfig
     config: DxmlConfig
-    votes_: ClusterVotes
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {
-            "loss": "smooth_l1", "targets": "plain", "edges": "plain", "own_dim": 0,
-            "networks": 1, "activation": "relu",
-        },
-        "bibtex": {}, "delicious": {}, "mediamill": {},
-        "wiki10": {"dim": 300, "networks": 1},
-        "delicious-large": {"dim": 300, "networks": 1, "batch": 1024, "epochs": 5},
-        "amazon": {"dim": 300, "own_dim": 0, "networks": 1, "batch": 1024, "epochs": 8},
-    }  # fmt: skip
+        "best": BEST,
+        **{name: {} for name in ("paper", "bibtex", "delicious", "mediamill")},
+        **{name: {"dim": 300, "hidden": 512} for name in ("wiki10", "amazon")},
+        "delicious-large": {"dim": 300, "hidden": 512, "edges": "counts"},
+    }
 
-    # -- label vectors
+    # -- the label graph
 
-    def _graph_vectors(self, Y: sp.csr_matrix, seed: int) -> Floats:
+    def _label_vectors(self, Y: sp.csr_matrix, run: Run) -> Floats:
         """V (n_labels, dim) of the label graph, or one of its controls."""
         c, n_labels = self.config, int(Y.shape[1])
         if c.vectors == "ppmi":
-            return ppmi_svd(Y, c.dim, seed=seed)
+            return ppmi_svd(Y, c.dim, seed=run.seed)
         if c.vectors == "random":
-            return random_vectors(n_labels, c.dim, seed=seed)
-        read = LabelGraph.from_hierarchy(c.hierarchy, n_labels) if c.hierarchy else None
-        graph = read or LabelGraph.from_labels(Y, weighted=c.edges == "counts")
-        return deepwalk(graph, c.dim, walks=c.walks, length=c.walk_length, window=c.window, passes=c.passes, seed=seed)
-
-    def _with_own(self, graph: Floats, seed: int) -> Floats:
-        """Beside a label's place in the graph a direction of its own, twice as long; each network has others."""
-        if not self.config.own_dim:
-            return graph
-        own = random_vectors(len(graph), self.config.own_dim, seed=seed)
-        return np.hstack([unit_rows(graph), 2 * unit_rows(own)])
+            return random_vectors(n_labels, c.dim, seed=run.seed)
+        graph: LabelGraph | SharedPoints = SharedPoints(Y) if c.edges == "counts" else LabelGraph.from_labels(Y)
+        if c.hierarchy:
+            graph = LabelGraph.from_hierarchy(c.hierarchy, n_labels, run.label_names)
+        return deepwalk(
+            graph, c.dim, walks=c.walks, length=c.walk_length, window=c.window, passes=c.passes, seed=run.seed
+        )
 
     # -- the objective
 
-    def _objective(self, batch: Batch, rows: Mapping[str, Tensor], network: Network) -> Tensor:
-        """Eq. 3 or InfoNCE."""
-        f_x = network(bag(rows["features"], batch.X), batch.generator)  # (B, dim)
+    @staticmethod
+    def objective(c: DxmlConfig, batch: Batch, f_x: Tensor) -> Tensor:
+        """Eq. 3, the mean over the batch; or InfoNCE against the batch's targets."""
         f_y: Tensor = batch.extra["targets"]  # (B, dim)
-        if self.config.loss == "smooth_l1":
-            return smooth_l1(f_x, f_y).mean()
-        return info_nce(f_x @ f_y.T, self.config.temperature, batch.extra["same"])
+        if c.loss == "infonce":
+            return info_nce(f_x @ f_y.T, c.temperature, batch.extra["same"])
+        return smooth_l1(f_x, f_y).mean()
 
     @staticmethod
     def _extend(batch: Batch, targets: Targets) -> None:
         """Gives the batch its targets, and which of its rows have the same label set: those are no negatives."""
         batch.extra |= {"targets": torch.from_numpy(targets(batch.Y)), "same": same_sets(batch.Y)}
 
-    # -- training: choose on held-out points, then train on everything; networks side by side
+    # -- fit: vectors of labels; a network to choose k by; the final network on all points; its clusters
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        c, few = self.config, train.n_points < _FEW
-        share = c.valid_share or min(0.25, max(0.1, 1000 / max(1, train.n_points)))
-        split = (train, train) if few else train.split(share, run.rng(20), at_most=5000)
-        rest, held = split if valid is None else (train, valid)
+        if valid is not None:
+            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
+            everything = train.joined(held)
+        else:
+            everything, enough = train, train.n_points >= _FEW
+            rest, held = train.split(self.config.valid_share, run.rng(20), _HELD) if enough else (train, train)
         with run.timed("label graph"):
-            graph = self._graph_vectors(train.Y, run.seed)
-        with run.timed("choices"):
-            activation = self._choose(rest, held, graph, run)
-        if not c.refit:
-            return
-        everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
-        n = c.networks or max(1, min(5, 80_000 // everything.n_points))
+            V = self._label_vectors(train.Y, run)
+        with run.timed("choice"):
+            rule, probes = self._choose(rest, held, V, run.part(0.4))
+        n = self.config.networks or max(1, min(5, 80_000 // everything.n_points))
         with run.timed("training"):
-
-            def train_one(number: int) -> Embedding:
-                return self._train(everything, graph, activation, run.part(1 / (n - number)), number)
-
-            self.embeddings_ = at_once(*(partial(train_one, number) for number in range(n)))
+            tasks = (partial(self._train, everything, V, run.part(1 / (n - i)), i) for i in range(n))
+            self.embeddings_ = at_once(*tasks)
         with run.timed("clusters"):
-            votes = self._votes(everything, self._codes(everything.X), run.seed)
-            self.votes_ = replace(votes, rule=self.votes_.rule, probes=self.votes_.probes)
+            votes = self._cluster(everything, self._codes(everything.X), run.seed)
+            self.priors_, self.votes_ = label_priors(everything.Y), replace(votes, rule=rule, probes=probes)
 
-    def _choose(self, train: Points, held: Points, graph: Floats, run: Run) -> str:
-        """Puts the network that is best on the held-out points in place; returns its activation."""
+    def _choose(self, rest: Points, held: Points, V: Floats, run: Run) -> tuple[VoteRule, int]:
+        """k, and what else is open of the votes, with the best mean of P@1, P@3, P@5 on the held-out points."""
         c = self.config
-        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
-        sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
+        embedding = self._train(rest, V, run, 0, "dxml-choice")
+        votes = self._cluster(rest, embedding.codes(rest.X), run.seed)
+        quality = votes.choose(
+            embedding.codes(held.X), held.Y, n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
+            sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,), probes=c.probes,
+        )  # fmt: skip
+        run.progress.message(f"mean P@1,3,5 {quality:.4f} with {votes.rule}, {votes.probes} clusters")
+        return votes.rule, votes.probes
 
-        def attempt(activation: str) -> tuple[float, str, ClusterVotes, Embedding]:
-            embedding = self._train(train, graph, activation, run.part(0.25), 0, name=f"dxml-choice-{activation}")
-            votes, queries = self._votes(train, embedding.codes(train.X), run.seed), embedding.codes(held.X)
-            quality = votes.choose(queries, held.Y, n_neighbors=n_neighbors, sharpness=sharpness, probes=c.probes)
-            run.progress.message(f"{activation}: mean P@1,3,5 {quality:.4f}, {votes.rule}, {votes.probes} clusters")
-            return quality, activation, votes, embedding
-
-        tried = at_once(
-            *(partial(attempt, name) for name in (ACTIVATIONS if c.activation == "auto" else (c.activation,)))
-        )
-        _, activation, self.votes_, embedding = max(tried, key=lambda found: found[0])
-        self.embeddings_ = [embedding]
-        return activation
-
-    def _train(
-        self, train: Points, graph: Floats, activation: str, run: Run, number: int, name: str = "dxml"
-    ) -> Embedding:
-        """The network of that number: its own label directions, start, batches and dropout."""
-        c, seed = self.config, 1000 * run.seed + number
-        targets = Targets.of(self._with_own(graph, seed), train.Y, c.targets)
-        network = Network(activation, c.hidden, targets.vectors.shape[1], c.dropout, run.rng(21, number))
-        table = Table.normal(train.n_features, c.hidden, 0.1, run.rng(22, number))
+    def _train(self, train: Points, V: Floats, run: Run, number: int, name: str = "dxml") -> Embedding:
+        """The network of that number: its own directions of labels, start, batches and dropout."""
+        c, sgd, seed = self.config, self.config.optimizer == "sgd", 1000 * run.seed + number
+        if c.own_dim:  # twice as long as the label's place in the graph
+            V = np.hstack([unit_rows(V), 2 * unit_rows(random_vectors(len(V), c.own_dim, seed=seed))])
+        targets = Targets.of(V, train.Y, c.targets)
+        network = Perceptron(c.hidden, V.shape[1], c.activation == "relu", c.dropout, run.rng(21, number))
+        how: dict[str, Any] = {"optimizer": c.optimizer, "momentum": c.momentum, "decay": c.decay} if sgd else {}
+        W1 = Table.normal(train.n_features, c.hidden, c.start, run.rng(22, number), **how)
         labelled = np.flatnonzero(np.diff(train.Y.indptr))
+        W1.numpy()[np.bincount(train.X[labelled].indices, minlength=train.n_features) == 0] = 0  # never trained
         batches = Batches(
             train.X, train.Y, size=c.batch, seed=seed, keep=c.keep, rows=labelled,
             extend=lambda batch, _: self._extend(batch, targets),
         )  # fmt: skip
-        plan = Plan(epochs=c.epochs or max(8, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
+        steps, limits = (_STEPS, _EPOCHS) if sgd else (_ADAM_STEPS, _ADAM_EPOCHS)
+        epochs = c.epochs or int(np.clip(math.ceil(steps / max(1, len(batches))), *limits))
+        plan = Plan(epochs=epochs, lr=c.lr, schedule="constant" if sgd else "linear", **how)
 
         def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-            return self._objective(batch, rows, network)
+            return self.objective(c, batch, network(bag(rows["features"], batch.X), batch.generator))
 
-        tables = {"features": table}
+        tables = {"features": W1}
         Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
-        return Embedding(table.numpy(), network.eval())
+        return Embedding(W1.numpy(), network.eval())
 
-    # -- prediction: encode, search, vote
+    # -- predict: encode, search, vote
 
     def _codes(self, X: sp.csr_matrix) -> Floats:
         """(n, networks * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
         codes = np.hstack([part.codes(X) for part in self.embeddings_])
         return np.asarray(codes / math.sqrt(len(self.embeddings_)), dtype=np.float32)
 
-    def _votes(self, train: Points, codes: Floats, seed: int) -> ClusterVotes:
+    def _cluster(self, train: Points, codes: Floats, seed: int) -> ClusterVotes:
         """Algorithm 1, line 5: the points that have labels, in clusters."""
         voters = np.flatnonzero(np.diff(train.Y.indptr))
-        codes = rounded(codes[voters], _PACKED)
-        n_clusters = self.config.clusters or round(len(voters) / 2000)
+        codes = rounded(codes[voters], self.config.precision)
+        n_clusters = self.config.clusters or max(1, round(len(voters) / _CLUSTER))
         return ClusterVotes(Clusters.fit(codes, n_clusters, seed), train.Y[voters])
 
     def partial_fit(self, points: Points) -> None:
-        """New points become neighbours without any training: each is embedded and joins its nearest cluster (3.4).
-        Labels that are new can be voted for at once; they have no place in the label graph."""
+        """New points become neighbours without any training (3.4): each is embedded and joins its nearest cluster.
+        New labels get votes at once; they have no place in the label graph."""
         voters = np.flatnonzero(np.diff(points.Y.indptr))
-        self.votes_.add(rounded(self._codes(points.X[voters]), _PACKED), points.Y[voters])
+        self.votes_.add(rounded(self._codes(points.X[voters]), self.config.precision), points.Y[voters])
+        self.priors_ = label_priors(self.votes_.Y)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        return self.votes_.rank(self._codes(X), k)
+        ranking = self.votes_.rank(self._codes(X), k)
+        nothing = ~self._knows(X)
+        ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
+        return fill_blank(ranking, self.priors_)
+
+    def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
+        """(n,) which rows have a feature that the network has been trained on."""
+        W1 = self.embeddings_[0].W1
+        known = np.any(W1, axis=1)[X.indices] & (X.data != 0)
+        found: npt.NDArray[np.bool_] = np.diff(np.append(0, np.cumsum(known))[X.indptr]) > 0
+        return found
+
+    def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> Floats:
+        """(n, c) votes for the given labels; NaN for a label without a training point and a document without a code."""
+        votes = scores_at(self.votes_.votes(self._codes(X)), labels)
+        known = self._knows(X)[:, None] & (self.priors_[labels] > 0)
+        return np.where(known, votes, np.float32(np.nan))
 
     # -- state
 
     def state(self) -> State:
-        votes = self.votes_
-        arrays: dict[str, Any] = {}
+        votes, arrays = self.votes_, dict[str, Any]()
         for number, part in enumerate(self.embeddings_):
-            weights = {name: tensor.numpy() for name, tensor in part.network.state_dict().items()}
-            arrays |= {f"{number}.{name}": array for name, array in {"W1": part.W1, **weights}.items()}
-        arrays |= pack_table("codes", votes.clusters.vectors, _PACKED)
-        arrays |= {"centres": votes.clusters.centres, **pack_csr("Y", votes.Y)}
+            arrays |= {f"{number}.{name}": array for name, array in part.arrays().items()}
+        arrays |= pack_table("codes", votes.clusters.vectors, self.config.precision)
+        arrays |= {"centres": votes.clusters.centres, "priors": self.priors_, **pack_csr("Y", votes.Y)}
         rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.probes]
-        sizes = [len(self.embeddings_), votes.Y.shape[0], votes.clusters.n_clusters]
-        return State(arrays, {"rule": rule, "sizes": sizes, "activation": self.embeddings_[0].network.activation})
+        return State(
+            arrays, {"rule": rule, "sizes": [len(self.embeddings_), *votes.Y.shape[:1], votes.clusters.n_clusters]}
+        )
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         try:
             n_neighbors, sharpness, probes = state.facts["rule"]
             rule, probes = VoteRule(int(n_neighbors), float(sharpness)), max(1, int(probes))
             networks, n_points, n_clusters = map(int, state.facts["sizes"])
-            activation = str(state.facts["activation"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        c, self.embeddings_ = self.config, []
+        c, relu, dim = self.config, self.config.activation == "relu", self.config.dim + self.config.own_dim
+        self.embeddings_ = []
         for number in range(networks):
-            network = Network(activation, c.hidden, c.dim + c.own_dim, 0.0, np.random.default_rng(0))
-            for name, tensor in network.state_dict().items():
-                tensor.copy_(torch.from_numpy(state.array(f"{number}.{name}", shape=tuple(tensor.shape))))
-            self.embeddings_.append(
-                Embedding(state.array(f"{number}.W1", shape=(n_features, c.hidden)), network.eval())
-            )
-        width = networks * (c.dim + c.own_dim)
-        centres = state.array("centres", shape=(n_clusters, width))
-        codes = unpack_table("codes", state.arrays, n_points, width)
+            network = Perceptron(c.hidden, dim, relu, 0.0, np.random.default_rng(0))
+            self.embeddings_.append(Embedding.restored(network, state, str(number), n_features))
+        centres = state.array("centres", shape=(n_clusters, networks * dim))
+        codes = unpack_table("codes", state.arrays, n_points, networks * dim)
         self.votes_ = ClusterVotes(Clusters(centres, codes), unpack_csr(state, "Y", (n_points, n_labels)), rule, probes)
+        self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)
