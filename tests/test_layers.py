@@ -43,6 +43,7 @@ LAYERS = [
     {"probabilities"},
     {"persistence", "saving"},
     {"inputs"},
+    {"vocabularies"},
     {"selection"},
     {"rows"},
     {"explaining"},

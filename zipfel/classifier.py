@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.calibration import Calibration
-from zipfel.data import Dataset
+from zipfel.data import Dataset, Vocabulary
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
@@ -28,6 +28,7 @@ from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
 from zipfel.run import Run
 from zipfel.threads import use_threads
+from zipfel.vocabularies import AnyVocabulary, extended, kept_vocabulary, named_alike, with_vocabulary
 
 Self = TypeVar("Self", bound="Zipfel")
 _MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
@@ -122,17 +123,26 @@ class Zipfel:
         *,
         valid: Dataset | tuple[Any, Any] | None = None,
         label_names: Sequence[str] | None = None,
+        vocabulary: AnyVocabulary | None = None,
+        unknown_labels: str = "skip",
         run: Run | None = None,
     ) -> Self:
-        """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset."""
+        """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset.
+
+        vocabulary: concepts, or their file; labels are their identifiers or unique names, and every concept can be
+        predicted. unknown_labels: skip labels that are no concept, or refuse them.
+        """
         train = as_dataset(X, y, label_names=label_names)
-        check_trainable(train)
         if self.valid_share is not None and not 0 < self.valid_share < 1:
             raise ParameterError(f"valid_share must lie between 0 and 1, got {self.valid_share!r}")
         run = run or Run(seed=self.seed, time_budget=self.time_budget, device=self.device)
         if self.threads is not None:
             run.threads = self.threads
             run.check()
+        self.vocabulary_: Vocabulary | None = None
+        if vocabulary is not None:
+            train, self.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels, run)
+        check_trainable(train)
         with use_threads(run.threads):
             self._fit(train, None if valid is None else _valid_dataset(valid), run)
         return self
@@ -178,11 +188,12 @@ class Zipfel:
         given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
         if given.label_names is not None and self.label_names_ is None:
             raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
-        data = aligned(given, self.label_names_, self.n_labels_)
+        data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
         with use_threads(self.threads):
             learn(Points(rows, data.Y))
         if self.label_names_ is not None and data.label_names is not None:
             self.label_names_ = list(data.label_names)
+        self.vocabulary_ = extended(self.vocabulary_, self.label_names_, self.n_labels_)
         self.label_counts_ = np.pad(self.label_counts_, (0, data.n_labels - self.n_labels_)) + data.label_counts()
         self.n_labels_ = data.n_labels
         self.training_ = {**self.training_, "n_points": int(self.training_["n_points"]) + data.n_points}
@@ -257,7 +268,7 @@ class Zipfel:
 
     def _truth(self, data: Dataset) -> sp.csr_matrix:
         """True labels in the model's columns; labels that the model does not know stand behind them."""
-        return aligned(data, self.label_names_, self.n_labels_).Y
+        return aligned(named_alike(data, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_).Y
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "method_"):
@@ -278,6 +289,8 @@ class Zipfel:
         documents = self.rows_.documents()
         if self.label_names_ is not None:
             documents["labels"] = self.label_names_
+        if self.vocabulary_ is not None:
+            documents["vocabulary"] = self.vocabulary_.to_json()
         save_model(folder, ModelFiles(self._config(state), arrays, documents), force)
 
     def _config(self, state: State) -> dict[str, Any]:
@@ -320,6 +333,7 @@ class Zipfel:
             raise ModelFileError("the model's label_counts must be whole numbers from 0 on")
         model.label_counts_ = counts
         model.label_names_ = read_names(files.documents, "labels", n_labels)
+        model.vocabulary_ = kept_vocabulary(files, n_labels)
         model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
         model.method_ = make_method(config["method"], config["params"])
         model.method_.restore(State(_within("method.", files.arrays), config["facts"]), n_features, n_labels)

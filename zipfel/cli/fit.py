@@ -18,7 +18,7 @@ from zipfel.cli.stopping import when_stopped
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
-    from zipfel.data import Dataset
+    from zipfel.data import Dataset, Vocabulary
     from zipfel.run import Run
 
 
@@ -32,6 +32,8 @@ def fit(
     test: options.Test = None,
     set_: options.Settings = None,
     weighting: options.WeightingName = "auto",
+    vocabulary: options.Vocabulary = None,
+    unknown_labels: options.UnknownLabels = "skip",
     labels: options.Labels = None,
     label_column: options.LabelColumn = None,
     text_column: options.TextColumn = None,
@@ -58,6 +60,7 @@ def fit(
     model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
     check_device(device)
     _refuse_bad_target(out)
+    concepts = read_concepts(vocabulary, unknown_labels)
     dataset = read_told(read, train, fields)
     # A second file has the same form as the first, but labels of its own.
     alike = {**fields, "labels": None}
@@ -65,7 +68,7 @@ def fit(
     testing = read_told(read, test, alike) if test else None
     run = _run(seed, threads, time_budget, device, out, resume)
     with when_stopped(lambda: _resume_hint(run)):
-        scores = fit_and_save(model, dataset, validation, testing, run, out)
+        scores = fit_and_save(model, dataset, validation, testing, run, out, concepts, unknown_labels)
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
 
@@ -103,12 +106,19 @@ def _resume_hint(run: Run) -> str | None:
 
 
 def fit_and_save(
-    model: Zipfel, train: Dataset, valid: Dataset | None, test: Dataset | None, run: Run, out: Path
+    model: Zipfel,
+    train: Dataset,
+    valid: Dataset | None,
+    test: Dataset | None,
+    run: Run,
+    out: Path,
+    vocabulary: Vocabulary | None = None,
+    unknown_labels: str = "skip",
 ) -> dict[str, float]:
     """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there."""
     from zipfel.persistence import save_or_rescue
 
-    model.fit(train, valid=valid, run=run)
+    model.fit(train, valid=valid, vocabulary=vocabulary, unknown_labels=unknown_labels, run=run)
     scores: dict[str, float] = {}
     if test is not None:
         with run.progress.task("evaluating"):
@@ -195,6 +205,17 @@ def _run(seed: int, threads: int | None, time_budget: float | None, device: str,
         checkpoint=checkpoint,
         resume=resume,
     )
+
+
+def read_concepts(vocabulary: str | None, unknown_labels: str) -> Vocabulary | None:
+    """The vocabulary of a file; wrong options are told before anything else is read."""
+    from zipfel.data import read_vocabulary
+    from zipfel.data.vocabulary_labels import UNKNOWN_LABELS
+    from zipfel.errors import ParameterError
+
+    if unknown_labels not in UNKNOWN_LABELS:
+        raise ParameterError(f"--unknown-labels must be {' or '.join(UNKNOWN_LABELS)}, got {unknown_labels!r}")
+    return read_vocabulary(vocabulary) if vocabulary else None
 
 
 def _refuse_bad_target(out: Path) -> None:

@@ -40,4 +40,9 @@ OnError = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Format = Annotated[str, typer.Option("--format", help=_FORMAT)]
+Vocabulary = Annotated[
+    str | None, typer.Option(help="Concepts and their names: SKOS (Turtle, RDF/XML), TSV, CSV, JSONL.")
+]
+UnknownLabels = Annotated[str, typer.Option(help="Labels that are not in the vocabulary: skip or refuse.")]
+Language = Annotated[str | None, typer.Option(help="Language of the names that are shown, e.g. en.")]
 Model = Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")]
