@@ -8,7 +8,7 @@ import sys
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, bundled, data, explain, fit, inspect, predict, report, update
+from zipfel.cli import bench, bundled, data, explain, fit, inspect, predict, report, serve, update
 from zipfel.cli.console import run_guarded
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("update")(update.update)
 app.command("report")(report.report)
+app.command("serve")(serve.serve)
 app.command("info")(inspect.info)
 app.command("methods")(inspect.methods)
 app.command("demo")(fit.demo)

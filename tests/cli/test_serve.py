@@ -1,0 +1,50 @@
+"""`zipfel serve` as an operator types it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from tests.cli.test_main import real
+from tests.serve.serving import LABELS, TEXTS, get, running, until
+from zipfel import Zipfel
+from zipfel.cli.serve import named_files, named_folders
+from zipfel.errors import ParameterError
+
+
+def test_it_serves_reloads_and_stops_with_0(tmp_path: Path) -> None:
+    folder = tmp_path / "things"
+    Zipfel(method="knn").fit(TEXTS, LABELS).save(folder)
+    with running(folder) as (address, process):
+        assert get(address, "/readyz") == (200, "ok\n")
+        body = json.dumps({"text": "a red bike"}).encode()
+        request = urllib.request.Request(f"{address}/v1/predict", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert json.loads(answer.read())["model"] == "things"
+        Zipfel(method="knn").fit(TEXTS[:10], LABELS[:10]).save(folder)
+        process.send_signal(signal.SIGHUP)
+        until(lambda: json.loads(get(address, "/v1/models")[1])["models"][0]["n_labels"] == 3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+
+
+def test_a_folder_that_is_no_model_is_told_at_once(tmp_path: Path) -> None:
+    done = real("serve", tmp_path / "nothing")
+    assert done.returncode == 3
+    assert "no such folder" in done.stderr
+
+
+def test_models_and_training_files_by_name(tmp_path: Path) -> None:
+    assert named_folders(["a/b", f"x={tmp_path}"]) == {"b": Path("a/b"), "x": tmp_path}
+    assert named_files(["t.jsonl", "x=u.jsonl"], ["b", "x"]) == {"b": "t.jsonl", "x": "u.jsonl"}
+    for words in (["a/b", "c/b"], ["=a"], ["a/b=c"]):
+        with pytest.raises(ParameterError):
+            named_folders(words)
+    with pytest.raises(ParameterError):
+        named_files(["y=t"], ["b"])

@@ -1,0 +1,98 @@
+"""`zipfel serve`: models over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zipfel.cli.console import say
+from zipfel.cli.options import Threads
+
+
+def serve(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL...", help="Model folders, as FOLDER or NAME=FOLDER; the first answers."),
+    ],
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 listens on all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]FILE", help="Training data, to show how the nearest documents begin."),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="Bearer tokens, one a line; ZIPFEL_TOKENS is read as well.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Reload a model when its folder changes.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Learn nothing and keep no feedback.")] = False,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Let pages of this origin call the service (CORS).")
+    ] = None,
+    max_requests: Annotated[int, typer.Option(min=1, help="At the same time; further ones get 429.")] = 64,
+    k: Annotated[int, typer.Option("-k", min=1, help="Labels a document, where a request does not say.")] = 5,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No log line for each request.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Serve models over HTTP: a page, our own API, and those of Annif, Hugging Face and Label Studio.
+
+    zipfel serve model --port 8000
+    """
+    from zipfel.cli.stopping import in_main_thread
+    from zipfel.errors import MissingExtraError
+    from zipfel.persistence import read_config
+    from zipfel.threads import set_threads
+
+    try:
+        from zipfel.serve.core import Service
+        from zipfel.serve.logs import log
+        from zipfel.serve.server import run
+        from zipfel.serve.settings import LOOPBACK, Settings, read_tokens
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve", "zipfel serve") from None
+    folders = named_folders(models)
+    for folder in folders.values():
+        read_config(folder)
+    settings = Settings(
+        host=host, port=port, k=k, max_requests=max_requests, learning=not read_only, origins=tuple(allow_origin or ())
+    )
+    tokens = read_tokens(token_file)
+    if host not in LOOPBACK and not len(tokens):
+        say(f"zipfel: warning: {host} may be reached from other machines and no token is set (--token-file)")
+    if threads is not None:
+        set_threads(threads)
+    log.requests = not quiet
+    service = Service(folders, settings, tokens, named_files(train or [], list(folders)))
+    in_main_thread(lambda: run(service, watch=watch, when_ready=lambda address: say(f"serving on {address}")))
+
+
+def named_folders(words: list[str]) -> dict[str, Path]:
+    """Folder by name; the name is the folder's own where none is given."""
+    from zipfel.errors import ParameterError
+
+    found: dict[str, Path] = {}
+    for word in words:
+        name, equals, folder = word.partition("=")
+        path = Path(folder if equals else word)
+        name = name if equals else path.resolve().name
+        if not name or "/" in name:
+            raise ParameterError(f"a model goes by FOLDER or NAME=FOLDER, got {word!r}")
+        if name in found:
+            raise ParameterError(f"two models have the name {name!r}: name one of them, as in other={path}")
+        found[name] = path
+    return found
+
+
+def named_files(words: list[str], names: list[str]) -> dict[str, str]:
+    """Training file by model; without a name it is the first model's."""
+    from zipfel.errors import ParameterError, nearest
+
+    found = {}
+    for word in words:
+        name, equals, file = word.partition("=")
+        name, file = (name, file) if equals else (names[0], word)
+        if name not in names:
+            raise ParameterError(f"--train names the model {name!r}, which is not served{nearest(name, names)}")
+        found[name] = file
+    return found

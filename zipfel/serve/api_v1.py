@@ -1,0 +1,145 @@
+"""Our own API: /v1/predict, /v1/explain, /v1/labels, /v1/models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Response
+
+from zipfel.explanation import Explained
+from zipfel.serve.core import Service
+from zipfel.serve.errors import RequestError
+from zipfel.serve.schemas import Documents, ExplainBody, Found, PredictBody, Prediction
+from zipfel.serve.served import Document, Labels, ServedModel, Snapshot, probabilities
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY), status, media_type="application/json")
+
+
+def documents_of(body: Documents) -> Sequence[Document]:
+    given = [value for value in (body.text, body.texts, body.rows) if value is not None]
+    if len(given) != 1:
+        raise RequestError(422, "send exactly one of `text`, `texts` and `rows`")
+    return [given[0]] if isinstance(given[0], str) else given[0]
+
+
+def label_fact(labels: Labels, label: int, language: str | None = None) -> dict[str, Any]:
+    return {"id": labels.identifier(label), "name": labels.name(label, language)}
+
+
+def explanation(
+    served: ServedModel, snapshot: Snapshot, found: Explained, language: str | None = None
+) -> dict[str, Any]:
+    """The words of the document; for each label what they, each kind of evidence and the nearest documents added."""
+    labels, openings = snapshot.labels, served.openings
+    told = []
+    for key, added in found.contributions.items():
+        label = labels.position(key)
+        fact = label_fact(labels, label, language) if label is not None else {"id": key, "name": key}
+        nearest = [
+            {
+                "row": voter.row,
+                "added": voter.added,
+                "words": list(voter.shared),
+                "opening": openings[voter.row] if voter.row < len(openings) else None,
+            }
+            for voter in found.voters.get(key, ())
+        ]
+        told.append(
+            fact
+            | {
+                "score": _share(found.scores.get(key), snapshot),
+                "evidence": dict(found.evidence.get(key, {})),
+                "contributions": list(added),
+                "nearest": nearest,
+            }
+        )
+    pieces = [{"text": piece, "words": list(places)} for piece, places in found.pieces]
+    return {"model": served.name, "words": list(found.words), "pieces": pieces, "labels": told}
+
+
+def _share(score: float | None, snapshot: Snapshot) -> float | None:
+    import numpy as np
+
+    return None if score is None else float(probabilities(np.float32(score).reshape(1), snapshot.model)[0])
+
+
+def model_facts(served: ServedModel) -> dict[str, Any]:
+    snapshot = served.snapshot
+    model = snapshot.model
+    return {
+        "name": served.name,
+        "method": model.method,
+        "n_labels": model.n_labels_,
+        "n_documents": model.training_["n_points"],
+        "input": "text" if snapshot.takes_texts else "rows",
+        "languages": snapshot.labels.languages,
+        "explains": hasattr(model.method_, "explain"),
+        "learns": hasattr(model.method_, "partial_fit"),
+        "version": snapshot.version,
+    }
+
+
+def model_card(served: ServedModel) -> dict[str, Any]:
+    """The model's facts, parameters, training data and metrics."""
+    model = served.snapshot.model
+    parameters = model.method_.config.to_dict()
+    return model_facts(served) | {"parameters": parameters, "training": model.training_, "metrics": model.metrics_}
+
+
+def router(service: Service) -> APIRouter:
+    api = APIRouter(prefix="/v1", tags=["zipfel"])
+
+    @api.post("/predict", response_model=Prediction)
+    async def predict(body: PredictBody) -> Response:
+        """Labels of one document or of several, with probabilities, best first."""
+        if body.optimise is not None:
+            raise RequestError(422, "`optimise` is not offered by this model")
+        served = service.model(body.model)
+        answered = await service.predict(served, documents_of(body), body.k, body.threshold)
+        labels = answered.snapshot.labels
+        results = [
+            {"labels": [label_fact(labels, label, body.language) | {"score": score} for label, score in row]}
+            for row in answered.rows
+        ]
+        return json_response({"model": served.name, "results": results})
+
+    @api.post("/explain")
+    async def explain(body: ExplainBody) -> Response:
+        """Why one document gets its labels: words, kinds of evidence, nearest training documents."""
+        served, documents = service.model(body.model), documents_of(body)
+        if len(documents) != 1:
+            raise RequestError(422, f"one document at a time is explained, got {len(documents)}")
+        snapshot, found = await service.explain(served, documents[0], body.labels, body.k)
+        return json_response(explanation(served, snapshot, found, body.language))
+
+    @api.get("/labels", response_model=Found)
+    async def labels(
+        query: Annotated[str, Query(min_length=1, max_length=200, examples=["browser"])],
+        model: str | None = None,
+        language: str | None = None,
+        limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    ) -> Response:
+        """Labels with a name, or an alternative name, that begins with the query or has a word that does."""
+        served = service.model(model)
+        snapshot, found = await service.find_labels(served, query, language, limit)
+        facts = [
+            label_fact(snapshot.labels, label, language) | {"notation": snapshot.labels.notation(label)}
+            for label in found
+        ]
+        return json_response({"model": served.name, "labels": facts})
+
+    @api.get("/models")
+    async def models() -> Response:
+        """The models that are served; the first one answers where a request names none."""
+        return json_response({"models": [model_facts(served) for served in service.models.values()]})
+
+    @api.get("/models/{name}")
+    async def model(name: str) -> Response:
+        """A model's card: method, parameters, training data, metrics."""
+        return json_response(model_card(service.model(name)))
+
+    return api

@@ -1,0 +1,71 @@
+"""Bodies of requests and answers, as pydantic checks them and OpenAPI shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Text = Annotated[str, Field(description="One document.")]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Value = Annotated[float, Field(allow_inf_nan=False)]
+
+_EXAMPLE = "A fast and small web browser for the terminal"
+
+
+class Body(BaseModel):
+    """A request's body: a key that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Documents(Body):
+    """Exactly one of `text`, `texts` and `rows`."""
+
+    text: str | None = None
+    texts: list[str] | None = None
+    rows: list[dict[str, Value]] | None = Field(None, description="For models of ready-made features: value by name.")
+    model: str | None = Field(None, description="Name of the model; the first one where it is left out.")
+    k: int | None = Field(None, description="Labels a document.")
+    language: str | None = Field(None, description="Language of the labels' names, where the vocabulary has several.")
+
+
+class PredictBody(Documents):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": _EXAMPLE, "k": 5}, {"texts": [_EXAMPLE, "a text editor"]}]}
+    )
+    threshold: Share | int = Field(0.0, ge=0, le=1, description="Labels with a smaller probability are left out.")
+    optimise: str | None = Field(None, description="Decide how many labels each document gets, e.g. `f1`.")
+
+
+class ExplainBody(Documents):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": _EXAMPLE, "labels": ["web::browser"]}]})
+    labels: list[str] | None = Field(None, description="Explain these labels instead of the k best.", max_length=100)
+
+
+class Label(BaseModel):
+    """A label of a document."""
+
+    id: str
+    name: str
+    score: float
+
+
+class Labelled(BaseModel):
+    """One document's labels, best first."""
+
+    labels: list[Label]
+
+
+class Prediction(BaseModel):
+    """One result a document, in the order of the request."""
+
+    model: str
+    results: list[Labelled]
+
+
+class Found(BaseModel):
+    """Labels whose name matches."""
+
+    model: str
+    labels: list[dict[str, Any]]

@@ -1,0 +1,129 @@
+"""uvicorn with a graceful stop, and reloads on SIGHUP and when a model folder changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from zipfel.persistence import CONFIG
+from zipfel.serve.app import make_app
+from zipfel.serve.core import Service
+from zipfel.serve.logs import log
+
+
+class Server(uvicorn.Server):
+    """Answers everything that it accepted before it ends.
+
+    On SIGTERM or Ctrl-C each answer asks its client to close the connection, and new connections are still answered
+    for `drain_seconds`; then the socket is closed, and the process ends when the last answer is sent.
+    """
+
+    def __init__(
+        self, service: Service, *, watch: bool = False, when_ready: Callable[[str], None] | None = None
+    ) -> None:
+        settings = service.settings
+        config = uvicorn.Config(
+            make_app(service),
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=int(settings.stop_seconds),
+            backlog=2048,
+            proxy_headers=False,
+        )
+        super().__init__(config)
+        self.service, self._watch, self._when_ready = service, watch, when_ready
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        loop = asyncio.get_running_loop()
+        if hasattr(signal, "SIGHUP"):
+            with contextlib.suppress(RuntimeError, ValueError):  # not in the main thread: no signals
+                loop.add_signal_handler(signal.SIGHUP, lambda: self._start(self._reload_all()))
+        self._start(self._load())
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _load(self) -> None:
+        await self.service.load()
+        if self.service.failure is not None:
+            self.should_exit = True
+            return
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        log("ready", address=address)
+        if self._when_ready is not None:
+            self._when_ready(address)
+        if self._watch:
+            self._start(self._watch_folders())
+
+    async def _reload_all(self) -> None:
+        for name in list(self.service.models):
+            await self.service.reload(name)
+
+    async def _watch_folders(self) -> None:
+        """Reloads a model when its config.json is another one, which is the last file that a new model gets."""
+        stamps = {name: _stamp(folder) for name, folder in self.service.folders.items()}
+        while True:
+            await asyncio.sleep(self.service.settings.watch_seconds)
+            for name, folder in self.service.folders.items():
+                stamp = _stamp(folder)
+                if stamp is not None and stamp != stamps[name]:
+                    stamps[name] = stamp
+                    await self.service.reload(name)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        self.service.draining = True
+        log("stopping", in_flight=self.service.in_flight)
+        for task in list(self._tasks):
+            task.cancel()
+        await self._drain()
+        await super().shutdown(sockets)
+        self.service.close()
+        log("stopped")
+
+    async def _drain(self) -> None:
+        """Serves open connections until they are closed, at most `drain_seconds`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.service.settings.drain_seconds
+        while self.server_state.connections and loop.time() < end and not self.force_exit:
+            await asyncio.sleep(0.02)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, but the process ends with 0 afterwards, for it stopped as it was asked to."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+def _stamp(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = (folder / CONFIG).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino
+
+
+def run(service: Service, *, watch: bool = False, when_ready: Callable[[str], None] | None = None) -> None:
+    """Serves until a signal comes; raises what kept a model from being loaded."""
+    service.settings.check()
+    Server(service, watch=watch, when_ready=when_ready).run()
+    if service.failure is not None:
+        raise service.failure
