@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from zipfel.persistence import CONFIG
+from zipfel.saving import CONFIG
 from zipfel.serve.app import make_app
 from zipfel.serve.core import Service
 from zipfel.serve.logs import log
