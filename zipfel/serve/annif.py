@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import parse_qs
 
@@ -80,12 +81,32 @@ def suggestions(labels: Labels, row: Scored, language: str | None) -> list[dict[
     ]
 
 
+FORM = {"schema": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}}
+FORM_BODY = {"requestBody": {"content": {"application/x-www-form-urlencoded": FORM}, "required": True}}
+
+
 def router(service: Service) -> APIRouter:
     api = APIRouter(prefix="/v1", tags=["Annif"])
+    _add_descriptions(api, service)
+    _add_suggestions(api, service)
 
-    async def suggested(name: str, texts: list[str], limit: int, threshold: float) -> Answered:
-        return await service.predict(service.model(name), texts, limit, threshold)
+    @api.post("/projects/{name}/learn", status_code=204)
+    async def learn(name: str, body: list[Tagged]) -> Response:
+        """Adds documents with their subjects. As in Annif, a subject that the vocabulary lacks is left out."""
+        served = service.model(name)
+        texts, tags = tagged(served.snapshot.labels, body)
+        await service.learn(served, texts, tags)
+        return Response(status_code=204)
 
+    @api.post("/detect-language")
+    async def detect_language() -> Response:
+        """Languages are not detected."""
+        raise RequestError(404, "this service does not detect languages")
+
+    return api
+
+
+def _add_descriptions(api: APIRouter, service: Service) -> None:
     @api.get("/")
     async def info() -> Response:
         """Title and version, as Annif tells them."""
@@ -106,10 +127,12 @@ def router(service: Service) -> APIRouter:
         """The vocabulary of each model."""
         return json_response({"vocabs": [vocab_facts(served) for served in service.models.values()]})
 
-    form = {"schema": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}}
-    content = {"requestBody": {"content": {"application/x-www-form-urlencoded": form}, "required": True}}
 
-    @api.post("/projects/{name}/suggest", openapi_extra=content)
+def _add_suggestions(api: APIRouter, service: Service) -> None:
+    async def suggested(name: str, texts: list[str], limit: int, threshold: float) -> Answered:
+        return await service.predict(service.model(name), texts, limit, threshold)
+
+    @api.post("/projects/{name}/suggest", openapi_extra=FORM_BODY)
     async def suggest(name: str, request: Request) -> Response:
         """Suggestions for one text, from a form with `text`, `limit`, `threshold` and `language`."""
         service.model(name)
@@ -119,8 +142,8 @@ def router(service: Service) -> APIRouter:
         limit = _number(fields, "limit", LIMIT, 1, service.settings.max_k)
         threshold = _number(fields, "threshold", 0.0, 0.0, 1.0)
         answered = await suggested(name, [fields["text"]], int(limit), threshold)
-        rows = [suggestions(answered.snapshot.labels, row, fields.get("language")) for row in answered.rows]
-        return json_response({"results": rows[0]})
+        results = suggestions(answered.snapshot.labels, answered.rows[0], fields.get("language"))
+        return json_response({"results": results})
 
     @api.post("/projects/{name}/suggest-batch")
     async def suggest_batch(
@@ -138,27 +161,17 @@ def router(service: Service) -> APIRouter:
         ]
         return json_response(results)
 
-    @api.post("/projects/{name}/learn", status_code=204)
-    async def learn(name: str, body: list[Tagged]) -> Response:
-        """Adds documents with their subjects. As in Annif, a subject that the vocabulary lacks is left out."""
-        served = service.model(name)
-        known = served.snapshot.labels
-        texts, tags = [], []
-        for document in body:
-            found = [known.position(key) for s in document.subjects for key in (s.uri, s.label) if key is not None]
-            labels = sorted({label for label in found if label is not None})
-            if labels:
-                texts.append(document.text)
-                tags.append([known.known[label] for label in labels])
-        await service.learn(served, texts, tags)
-        return Response(status_code=204)
 
-    @api.post("/detect-language")
-    async def detect_language() -> Response:
-        """Languages are not detected."""
-        raise RequestError(404, "this service does not detect languages")
-
-    return api
+def tagged(labels: Labels, documents: Sequence[Tagged]) -> tuple[list[str], list[list[str]]]:
+    """Texts and their labels; documents without a known subject are left out."""
+    texts, tags = [], []
+    for document in documents:
+        keys = [key for subject in document.subjects for key in (subject.uri, subject.label) if key is not None]
+        found = sorted({label for key in keys if (label := labels.position(key)) is not None})
+        if found:
+            texts.append(document.text)
+            tags.append([labels.known[label] for label in found])
+    return texts, tags
 
 
 def _form(body: bytes) -> dict[str, str]:
