@@ -23,7 +23,6 @@ def test_predict_gives_what_the_model_predicts(client: TestClient, model: Zipfel
     assert [[label["id"] for label in result["labels"]] for result in results] == expected
     scores = [label["score"] for result in results for label in result["labels"]]
     assert all(0 <= score <= 1 for score in scores)
-    assert scores[0] >= scores[1]
 
 
 def test_one_text_has_one_result_and_the_service_gives_its_k(client: TestClient) -> None:
@@ -90,6 +89,7 @@ def test_explain_tells_the_words_and_the_nearest_documents(folder: Path) -> None
     assert "".join(piece["text"] for piece in told["pieces"]) == "my red bike!"
     (label,) = told["labels"]
     assert label["id"] == "bike"
+    assert 0 <= label["score"] <= 1
     assert len(label["contributions"]) == len(told["words"])
     assert label["nearest"][0]["opening"] == TEXTS[label["nearest"][0]["row"]]
     assert "bike" in label["nearest"][0]["opening"]

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Response
 
-from zipfel.explanation import Explained
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
 from zipfel.serve.schemas import Documents, ExplainBody, Found, PredictBody, Prediction
-from zipfel.serve.served import Document, Labels, ServedModel, Snapshot, probabilities
+from zipfel.serve.served import Document, Labels, ServedModel, WhyAnswered
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -30,11 +29,12 @@ def label_fact(labels: Labels, label: int, language: str | None = None) -> dict[
     return {"id": labels.identifier(label), "name": labels.name(label, language)}
 
 
-def explanation(
-    served: ServedModel, snapshot: Snapshot, found: Explained, language: str | None = None
-) -> dict[str, Any]:
-    """The words of the document; for each label what they, each kind of evidence and the nearest documents added."""
-    labels, openings = snapshot.labels, served.openings
+def explanation(served: ServedModel, why: WhyAnswered, language: str | None = None) -> dict[str, Any]:
+    """The words of the document; for each label what they, each kind of evidence and the nearest documents added.
+
+    `score` is the probability (null for a label far from the best ones). `sum` is what the evidence adds up to.
+    """
+    labels, openings, found = why.snapshot.labels, served.openings, why.explained
     told = []
     for key, added in found.contributions.items():
         label = labels.position(key)
@@ -51,7 +51,8 @@ def explanation(
         told.append(
             fact
             | {
-                "score": _share(found.scores.get(key), snapshot),
+                "score": None if label is None else why.probabilities.get(label),
+                "sum": found.scores.get(key),
                 "evidence": dict(found.evidence.get(key, {})),
                 "contributions": list(added),
                 "nearest": nearest,
@@ -59,12 +60,6 @@ def explanation(
         )
     pieces = [{"text": piece, "words": list(places)} for piece, places in found.pieces]
     return {"model": served.name, "words": list(found.words), "pieces": pieces, "labels": told}
-
-
-def _share(score: float | None, snapshot: Snapshot) -> float | None:
-    import numpy as np
-
-    return None if score is None else float(probabilities(np.float32(score).reshape(1), snapshot.model)[0])
 
 
 def model_facts(served: ServedModel) -> dict[str, Any]:
@@ -113,8 +108,8 @@ def router(service: Service) -> APIRouter:
         served, documents = service.model(body.model), documents_of(body)
         if len(documents) != 1:
             raise RequestError(422, f"one document at a time is explained, got {len(documents)}")
-        snapshot, found = await service.explain(served, documents[0], body.labels, body.k)
-        return json_response(explanation(served, snapshot, found, body.language))
+        why = await service.explain(served, documents[0], body.labels, body.k)
+        return json_response(explanation(served, why, body.language))
 
     @api.get("/labels", response_model=Found)
     async def labels(

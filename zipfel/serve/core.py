@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 from zipfel.classifier import Zipfel
 from zipfel.data.documents import check_unicode
 from zipfel.errors import ZipfelError, nearest
-from zipfel.explanation import Explained
 from zipfel.serve.batching import Batcher, BatchFacts
 from zipfel.serve.errors import RequestError
 from zipfel.serve.learning import learned
 from zipfel.serve.logs import log
 from zipfel.serve.metrics import Gauge, Metrics
-from zipfel.serve.served import Answered, Document, ServedModel, Snapshot
+from zipfel.serve.served import Answered, Document, ServedModel, Snapshot, WhyAnswered
 from zipfel.serve.settings import Settings, Tokens
 
 T = TypeVar("T")
@@ -122,7 +121,7 @@ class Service:
 
     async def explain(
         self, served: ServedModel, document: Document, labels: Sequence[str] | None = None, k: int | None = None
-    ) -> tuple[Snapshot, Explained]:
+    ) -> WhyAnswered:
         """Why the document got its k best labels, or would get the given ones."""
         self.check_documents([document])
         asked = None if labels is None else [self.label(served.snapshot, label) for label in labels]

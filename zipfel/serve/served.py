@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.classifier import Zipfel
@@ -24,6 +23,8 @@ from zipfel.serve.errors import RequestError
 
 Document = str | Mapping[str, float]
 """A text, or a row of features: value by name or by column number."""
+_RANKED = 100
+"""Labels of an explained document whose probabilities are told."""
 Scored = list[tuple[int, float]]
 """(label id, probability) pairs, best first."""
 
@@ -116,6 +117,15 @@ class Answered:
     rows: list[Scored]
 
 
+@dataclass(frozen=True)
+class WhyAnswered:
+    """An explanation, with the probabilities of the document's best labels."""
+
+    snapshot: Snapshot
+    explained: Explained
+    probabilities: Mapping[int, float]
+
+
 @dataclass
 class ServedModel:
     """A model by name. `snapshot` is replaced as a whole; a batch works on the one that it began with."""
@@ -130,15 +140,18 @@ class ServedModel:
         """One answer for each request; called in the executor. sizes: how many documents each request has."""
         snapshot = self.snapshot
         ranking = snapshot.model.predict(_features(snapshot, documents), min(k, snapshot.model.n_labels_))
-        rows = scored(ranking, snapshot.model)
+        rows = scored(ranking)
         edges = np.cumsum([0, *sizes]).tolist()
         return [Answered(snapshot, rows[a:b]) for a, b in pairwise(edges)]
 
-    def explain(self, document: Document, labels: Sequence[int] | None, k: int) -> tuple[Snapshot, Explained]:
+    def explain(self, document: Document, labels: Sequence[int] | None, k: int) -> WhyAnswered:
+        """Why a document gets its k best labels, or would get the given ones; called in the executor."""
         snapshot = self.snapshot
-        row = document if isinstance(document, str) else _features(snapshot, [document])
-        k = min(k, snapshot.model.n_labels_)
-        return snapshot, snapshot.model.explain(row, labels, k)
+        model = snapshot.model
+        features = _features(snapshot, [document])
+        found = model.explain(document if isinstance(document, str) else features, labels, min(k, model.n_labels_))
+        (row,) = scored(model.predict(features, min(max(k, _RANKED), model.n_labels_)))
+        return WhyAnswered(snapshot, found, dict(row))
 
     def warm(self, snapshot: Snapshot) -> Snapshot:
         """Predicts once, so that no request has to wait for kernels that compile or tables that are built."""
@@ -174,18 +187,9 @@ def _column(name: str, known: Mapping[str, int], n_features: int) -> int:
     raise RequestError(422, f"the model has no feature {name!r:.60}: it must be {rule}")
 
 
-def scored(ranking: Ranking, model: Zipfel) -> list[Scored]:
+def scored(ranking: Ranking) -> list[Scored]:
     """(label, probability) pairs of each document, without the padding."""
-    shares = probabilities(ranking.scores, model)
     return [
         [(label, share) for label, share in zip(labels, row, strict=True) if label != PAD]
-        for labels, row in zip(ranking.labels.tolist(), shares.tolist(), strict=True)
+        for labels, row in zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
     ]
-
-
-def probabilities(scores: npt.NDArray[np.float32], model: Zipfel) -> npt.NDArray[np.float32]:
-    """Scores in [0, 1]. Those of a model without calibration go through the logistic function; the order stays."""
-    if getattr(model, "calibrated_", False):
-        return np.clip(scores, 0.0, 1.0)
-    with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float32)
