@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "zipfel"
 LAYERS = [
     {
         "errors",
+        "executor",
         "config",
         "halting",
         "scratch",
@@ -48,6 +49,7 @@ LAYERS = [
     {"rows"},
     {"explaining"},
     {"classifier"},
+    {"scale"},
     {"bench"},
     {"report"},
     {"serve"},

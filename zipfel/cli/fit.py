@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ def fit(
     time_budget: options.TimeBudget = None,
     resume: options.Resume = False,
     device: options.Device = "cpu",
+    workers: options.Workers = None,
+    address: options.Address = None,
     json: options.Json = False,
 ) -> None:
     """Learn from tagged documents and save a model.
@@ -67,7 +70,7 @@ def fit(
     validation = read_told(read, valid, alike) if valid else None
     testing = read_told(read, test, alike) if test else None
     run = _run(seed, threads, time_budget, device, out, resume)
-    with when_stopped(lambda: _resume_hint(run)):
+    with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
         scores = fit_and_save(model, dataset, validation, testing, run, out, concepts, unknown_labels)
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
@@ -97,6 +100,15 @@ def demo(
     typed = "zipfel" if shutil.which("zipfel") else os.path.relpath(sys.argv[0])
     typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
     typer.echo(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
+
+
+def _workers(run: Run, workers: int | None, address: str | None) -> AbstractContextManager[None]:
+    """Ray is imported only where it is asked for."""
+    if workers is None and address is None:
+        return nullcontext()
+    from zipfel.scale.cluster import workers_for
+
+    return workers_for(run, workers, address)
 
 
 def _resume_hint(run: Run) -> str | None:

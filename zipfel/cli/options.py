@@ -28,6 +28,8 @@ TimeBudget = Annotated[float | None, typer.Option(min=1, help="Seconds after whi
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was stopped.")]
 Device = Annotated[str, typer.Option(help="Where networks train: cpu, cuda, cuda:N or mps; all else runs on the CPU.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes of a Ray cluster that share the work.")]
+Address = Annotated[str | None, typer.Option(help="With --workers: a Ray cluster that runs already, e.g. auto.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Labels = Annotated[str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")]
 LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]

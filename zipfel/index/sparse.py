@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.executor import Executor, current_executor
 from zipfel.kernels.sparse_product import SparseProduct
 from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 from zipfel.kernels.sparse_topk import Lists, sparse_topk
+from zipfel.threads import blocks
+
+_TASKS_A_WORKER = 4
+_WORTH_SENDING = 5_000
+"""Rows from which on an executor's workers search for the neighbours of all."""
 
 
 class SparseIndex:
@@ -33,7 +41,23 @@ class SparseIndex:
 
     def search_own(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """The same, where the queries are what the rows were made of, in their order: none is its own neighbour."""
+        executor = current_executor()
+        if executor is not None and len(self) >= _WORTH_SENDING:
+            return self._search_own_by(executor, unit_csr(queries), k)
         return sparse_topk(unit_csr(queries), self._searched, k, others=True)
+
+    def _search_own_by(
+        self, executor: Executor, queries: sp.csr_matrix, k: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """`search_own` by an executor's workers, a run of queries each."""
+        own = self.rows
+        shared = own.indptr, own.indices, own.data, own.shape[0], own.shape[1], k, _digest(own)
+        tasks = []
+        for start, stop in blocks(queries.shape[0], _TASKS_A_WORKER * executor.n_workers):
+            run = queries[start:stop]
+            tasks.append((run.indptr, run.indices, run.data, start))
+        ids, cosines = zip(*executor.map(search_own_rows, shared, tasks), strict=True)
+        return np.concatenate(ids), np.concatenate(cosines)
 
     def cosines(self, queries: sp.csr_matrix) -> npt.NDArray[np.float32]:
         """(n, len(self)): dense, for few rows."""
@@ -54,6 +78,40 @@ class SparseIndex:
     @cached_property
     def _product(self) -> SparseProduct:
         return SparseProduct(self._lists)
+
+
+def search_own_rows(
+    indptr: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    values: npt.NDArray[Any],
+    n: int,
+    width: int,
+    k: int,
+    token: str,
+    *run: Any,
+) -> tuple[npt.NDArray[Any], ...]:
+    """(ids, cosines) of a run of an index's own rows. The first six make the index, `token` names it: a worker makes it
+    once. run: the queries' CSR arrays, and the number of the first one."""
+    if token not in _indexes:
+        _indexes.clear()
+        _indexes[token] = SparseIndex(sp.csr_matrix((values, indices, indptr), shape=(n, width)))
+    *arrays, start = run
+    queries = sp.csr_matrix((arrays[2], arrays[1], arrays[0]), shape=(len(arrays[0]) - 1, width))
+    ids, cosines = sparse_topk(queries, _indexes[token]._searched, k + 1)
+    own = ids == np.arange(start, start + len(ids))[:, None]
+    own[~own.any(axis=1), -1] = True  # where it was not found, the last one goes
+    return ids[~own].reshape(len(ids), k), cosines[~own].reshape(len(ids), k)
+
+
+def _digest(rows: sp.csr_matrix) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for array in (rows.indptr, rows.indices, rows.data):
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+_indexes: dict[str, SparseIndex] = {}
+"""The index that this worker has made, by its token."""
 
 
 def unit_csr(X: sp.csr_matrix) -> sp.csr_matrix:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
+from zipfel.executor import current_executor
 from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 from zipfel.linear._scorer import WeightsByFeature, score_by_feature, score_pairs
 from zipfel.linear._solver import solve_labels
@@ -24,6 +25,8 @@ Array = npt.NDArray[Any]
 DEFAULT_COST = 0.3
 _RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
+_WORTH_SENDING = 1 << 18
+"""Documents of all problems together from which on an executor's workers solve them."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +71,8 @@ class LinearClassifiers:
         cost = DEFAULT_COST if c.cost is None else c.cost
         costs = np.array([cost, cost * c.positive_cost])
 
-        def solve(run: tuple[int, int]) -> tuple[Array, ...]:
-            counts, features, weights, bias = solve_labels(
-                *run, problems.ptr, problems.docs, problems.n_positive, problems.dual, *rows, square, int(X.shape[1]),
-                costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold, seed,
-            )  # fmt: skip
-            found = sp.csr_matrix((weights, features, np.append(0, np.cumsum(counts))), shape=(len(counts), X.shape[1]))
-            found = found.tocsc().tocsr()  # columns rise now; sorting them takes twice the time
-            return counts, found.indices, *_rounded(found.data, found.indptr, c.precision), bias
-
-        runs = problems.runs(_RUNS_A_THREAD * threads)
-        solved = at_once(*(partial(solve, run) for run in runs), threads=threads)
+        settings = costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold, c.precision
+        solved = _solved((*rows, square, int(X.shape[1]), *settings), problems, seed, threads)
         counts, features, stored, scale, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
         del solved  # of a million labels these are gigabytes
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -199,6 +193,62 @@ def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
     lengths[lengths == 0] = 1
     rows.data = (rows.data / np.repeat(lengths, np.diff(rows.indptr))).astype(np.float32)
     return rows
+
+
+def _solved(shared: tuple[Any, ...], problems: Problems, seed: int, threads: int) -> list[tuple[Array, ...]]:
+    """What `_solve_run` gives for all labels, in runs: in threads, or by an executor's workers where there is one."""
+    executor = current_executor()
+    if executor is None or len(problems.docs) < _WORTH_SENDING:
+        runs = problems.runs(_RUNS_A_THREAD * threads)
+        return at_once(*(partial(_solve_run, *shared, *_task(problems, run, seed)) for run in runs), threads=threads)
+    runs = problems.runs(_RUNS_A_THREAD * executor.n_workers)
+    found = executor.map(solve_labels_of_shard, shared, [_task(problems, run, seed) for run in runs])
+    for (first, last), (*_, dual) in zip(runs, found, strict=True):
+        problems.dual[problems.ptr[first] : problems.ptr[last]] = dual
+    return [result[:-1] for result in found]
+
+
+def _task(problems: Problems, run: tuple[int, int], seed: int) -> tuple[Any, ...]:
+    """The problems of a run of labels, by themselves; the dual variables are those of `problems`."""
+    first, last = run
+    a, b = int(problems.ptr[first]), int(problems.ptr[last])
+    ptr, own = problems.ptr[first : last + 1] - a, slice(a, b)
+    return ptr, problems.docs[own], problems.n_positive[first:last], problems.dual[own], seed + first
+
+
+def solve_labels_of_shard(*arguments: Any) -> tuple[Array, ...]:
+    """`_solve_run` with dual variables of its own, which come behind the rest."""
+    own = np.array(arguments[-2])
+    given: Any = (*arguments[:-2], own, arguments[-1])
+    return *_solve_run(*given), own
+
+
+def _solve_run(
+    x_ptr: Array,
+    x_idx: Array,
+    x_val: Array,
+    square: Array,
+    n_features: int,
+    costs: Array,
+    logistic: bool,
+    tolerance: float,
+    iterations: int,
+    threshold: float,
+    precision: str,
+    ptr: Array,
+    docs: Array,
+    n_positive: Array,
+    dual: Array,
+    seed: int,
+) -> tuple[Array, ...]:
+    """(weights a label, features, weights as they are kept, scales, biases) of a run of labels; see `solve_labels`."""
+    counts, features, weights, bias = solve_labels(
+        0, len(n_positive), ptr, docs, n_positive, dual, x_ptr, x_idx, x_val, square, n_features,
+        costs, logistic, tolerance, iterations, threshold, seed,
+    )  # fmt: skip
+    found = sp.csr_matrix((weights, features, np.append(0, np.cumsum(counts))), shape=(len(counts), n_features))
+    found = found.tocsc().tocsr()  # columns rise now; sorting them takes twice the time
+    return counts, found.indices, *_rounded(found.data, found.indptr, precision), bias
 
 
 def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Array]:

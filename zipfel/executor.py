@@ -1,0 +1,58 @@
+"""Who does a part's separable work: this process, or the workers of a cluster.
+
+A part that can be cut into independent tasks asks `current_executor`. Where there is none, it works as always. Where
+there is one, it hands over a function of the module level, what all tasks share, and the tasks. What comes back is the
+same in either case: an executor decides where work is done, not what is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+Arrays = tuple[npt.NDArray[Any], ...]
+Work = Callable[..., Arrays]
+
+
+class Executor(Protocol):
+    """Runs tasks somewhere else."""
+
+    n_workers: int
+
+    def map(self, work: Work, shared: Sequence[Any], tasks: Sequence[tuple[Any, ...]]) -> list[Arrays]:
+        """work(*shared, *task) for each task, in their order.
+
+        shared: arrays, numbers and strings. The arrays may lie in memory that all workers see, so that `work` must
+        not write to them. Each task gives a tuple of arrays.
+        """
+
+
+_current: Executor | None = None
+
+
+def current_executor() -> Executor | None:
+    """The executor of this process's work; None where the process works alone."""
+    return _current
+
+
+@contextmanager
+def use_executor(executor: Executor | None) -> Iterator[None]:
+    """Separable work inside the block goes to this executor.
+
+    >>> class Here:
+    ...     n_workers = 1
+    ...     def map(self, work, shared, tasks):
+    ...         return [work(*shared, *task) for task in tasks]
+    >>> with use_executor(Here()):
+    ...     current_executor().map(lambda a, b: (np.add(a, b),), [np.ones(1)], [(1,), (2,)])
+    [(array([2.]),), (array([3.]),)]
+    """
+    global _current
+    before, _current = _current, executor
+    try:
+        yield
+    finally:
+        _current = before

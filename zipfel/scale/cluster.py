@@ -1,0 +1,161 @@
+"""Ray as executor: a local cluster that lives as long as a block, or one that exists already.
+
+A task whose worker dies is run again by Ray, `RETRIES` times. Arrays that tasks share lie in Ray's object store, once a
+machine, and are read where they lie.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.errors import MissingExtraError, ParameterError, ResourceError, ZipfelError
+from zipfel.executor import Arrays, Work, use_executor
+from zipfel.halting import check_halted
+from zipfel.run import Progress, Run, Silent
+from zipfel.scale.finished import FinishedTasks
+from zipfel.threads import use_threads
+
+RETRIES = 5
+"""How many times a task is run again whose worker died."""
+_LOOK = 0.2
+"""Seconds after which the driver looks whether the work is still wanted."""
+
+
+@contextmanager
+def ray_cluster(workers: int, address: str | None = None) -> Iterator[Any]:
+    """The module `ray`, connected: to the cluster at `address`, or to one of `workers` processes on this machine that
+    ends with the block.
+
+    address: what `ray.init` takes, e.g. "auto" or "ray://host:10001"; zipfel must be installed on its machines.
+    """
+    ray = _import_ray()
+    if workers < 1:
+        raise ParameterError(f"workers must be a whole number from 1 on, got {workers!r}")
+    if ray.is_initialized():  # by the program around; it stays
+        yield ray
+        return
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    quiet = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    try:
+        if address is None:
+            ray.init(num_cpus=workers, include_dashboard=False, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        where = f"the Ray cluster at {address!r}" if address else "a local Ray cluster"
+        raise ResourceError(f"{where} can't be used: {str(error).splitlines()[0]:.200}") from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def workers_for(run: Run, workers: int | None, address: str | None = None) -> Iterator[None]:
+    """Separable work of this run goes to so many workers inside the block; None: this process does all.
+
+    What is finished is kept in the run's checkpoint, and a run that resumes goes on from it.
+    """
+    if workers is None:
+        if address is not None:
+            raise ParameterError("address needs workers: how many of the cluster's cores to use")
+        yield
+        return
+    finished = None if run.checkpoint is None else run.checkpoint / "tasks"
+    with (
+        ray_cluster(workers, address) as ray,
+        use_executor(RayExecutor(ray, workers, finished=finished, progress=run.progress)),
+    ):
+        yield
+
+
+class RayExecutor:
+    """Tasks on a cluster. finished: a folder of results from which a later run goes on; None keeps none."""
+
+    def __init__(
+        self, ray: Any, n_workers: int, *, finished: Path | None = None, progress: Progress | None = None
+    ) -> None:
+        self.n_workers = n_workers
+        self._ray, self._finished, self._progress = ray, FinishedTasks(finished), progress or Silent()
+
+    def map(self, work: Work, shared: Sequence[Any], tasks: Sequence[tuple[Any, ...]]) -> list[Arrays]:
+        """See `Executor.map`."""
+        key = self._finished.key(work, shared)
+        found: list[Arrays | None] = [self._finished.load(key, task) for task in tasks]
+        missing = [i for i, result in enumerate(found) if result is None]
+        name = work.__name__.strip("_").replace("_", " ")
+        with self._progress.task(f"{name} by {self.n_workers} workers", total=len(tasks)) as shown:
+            shown.advance(len(tasks) - len(missing))
+            if missing:
+                place = self._ray.put(tuple(shared))
+                remote = self._ray.remote(max_retries=RETRIES)(run_task)
+                running = {remote.remote(work, place, tasks[i]): i for i in missing}
+                for reference, result in self._as_they_end(list(running)):
+                    i = running[reference]
+                    found[i] = result
+                    self._finished.save(key, tasks[i], result)
+                    shown.advance(1)
+        return [result for result in found if result is not None]
+
+    def _as_they_end(self, references: list[Any]) -> Iterator[tuple[Any, Arrays]]:
+        try:
+            while references:
+                ended, references = self._ray.wait(references, timeout=_LOOK)
+                check_halted()
+                for reference in ended:
+                    yield reference, fetched(self._ray, reference)
+        finally:
+            for reference in references:
+                self._ray.cancel(reference, force=True)
+
+
+def fetched(ray: Any, reference: Any) -> Any:
+    """A task's result; its error is one of ours."""
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ZipfelError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.RayError as error:
+        first = str(error).strip().splitlines()[0]
+        raise ResourceError(f"a task failed {RETRIES + 1} times because its worker died: {first:.200}") from None
+
+
+def run_task(work: Work, shared: tuple[Any, ...], task: tuple[Any, ...]) -> Arrays:
+    """In a worker: on one thread, as each worker has a core."""
+    with use_threads(1):
+        return work(*(writable(value) for value in shared), *(writable(value) for value in task))
+
+
+def writable(value: Any) -> Any:
+    """An array of the object store as one that kernels take for writable; everything else as it is.
+
+    Ray marks its arrays as read-only. numba compiles each kernel a second time for those. The memory is the same;
+    `Executor.map` forbids to write to it.
+    """
+    if not isinstance(value, np.ndarray) or value.flags.writeable or not value.size or not value.flags.c_contiguous:
+        return value
+    memory = (ctypes.c_char * value.nbytes).from_address(value.ctypes.data)
+    seen: npt.NDArray[Any] = np.frombuffer(memoryview(memory), dtype=value.dtype).reshape(value.shape)
+    memory._kept = value  # type: ignore[attr-defined]  # the memory lives as long as what looks at it
+    return seen
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError:
+        raise MissingExtraError("ray", "scale", "working with several workers") from None
+    return ray

@@ -1,0 +1,64 @@
+"""Predictions by the workers of a cluster: partitions of rows in, rankings out, in the order of the rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from zipfel.classifier import Zipfel
+from zipfel.data import Dataset
+from zipfel.halting import check_halted
+from zipfel.ranking import Ranking
+from zipfel.scale.cluster import RETRIES, fetched, ray_cluster
+from zipfel.threads import use_threads
+
+_AHEAD = 2
+"""Partitions that are sent ahead for each worker."""
+
+
+def predict_partitions(
+    model: str | Path, partitions: Iterable[Dataset], k: int, *, workers: int, address: str | None = None
+) -> Iterator[tuple[Dataset, Ranking]]:
+    """Each partition and what `Zipfel.load(model).predict(partition, k)` gives, in order.
+
+    A worker loads the model once; on several machines the folder must be reachable from all. Only a few partitions
+    are held at a time. A partition whose worker dies is predicted again.
+    """
+    folder = str(Path(model).resolve())
+    with ray_cluster(workers, address) as ray:
+        remote = ray.remote(max_retries=RETRIES)(_predict)
+        sent: deque[tuple[Dataset, Any]] = deque()
+        for partition in partitions:
+            sent.append((partition, remote.remote(folder, _loose(partition), k)))
+            if len(sent) > _AHEAD * workers:
+                yield _received(ray, *sent.popleft())
+        while sent:
+            yield _received(ray, *sent.popleft())
+
+
+def _loose(partition: Dataset) -> Dataset:
+    """Only what a model reads, and texts as a list."""
+    texts = None if partition.texts is None else list(partition.texts)
+    return Dataset(Y=partition.Y[:, :0], X=partition.X, texts=texts)
+
+
+def _received(ray: Any, partition: Dataset, reference: Any) -> tuple[Dataset, Ranking]:
+    while not ray.wait([reference], timeout=0.2)[0]:
+        check_halted()
+    return partition, fetched(ray, reference)
+
+
+_models: dict[tuple[str, int], Zipfel] = {}
+"""The model that this worker has loaded, by its folder and the time of its config."""
+
+
+def _predict(folder: str, partition: Dataset, k: int) -> Ranking:
+    key = folder, (Path(folder) / "config.json").stat().st_mtime_ns
+    if key not in _models:
+        _models.clear()
+        _models[key] = Zipfel.load(folder)
+        _models[key].threads = None
+    with use_threads(1):
+        return _models[key].predict(partition, k)
