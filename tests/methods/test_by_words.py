@@ -11,13 +11,13 @@ from tests.contract import known
 from zipfel.errors import ModelFileError
 from zipfel.methods.base import State
 from zipfel.methods.by_words import Learnt, Words, learn_words
-from zipfel.methods.lightdxml import LightDXMLConfig, sized
+from zipfel.methods.glas_config import GlasConfig
 from zipfel.run import Run
 
 
 def _learnt(**params: object) -> Learnt:
     data = known()
-    settings = sized(LightDXMLConfig.from_dict({"neighbors": 5, **params}), data.train)
+    settings = GlasConfig.from_dict({"neighbors": 5, **params})
     return learn_words(settings, data.train.joined(data.valid), data.train.n_points, Run(seed=1))
 
 

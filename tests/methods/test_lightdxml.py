@@ -1,28 +1,34 @@
-"""What LightDXML does beyond the contract: sizes, presets, cycles, pruning, timings, word vectors, shortlists."""
+"""LightDXML beside Algorithm 1: shortlists, cycles, objective, fusion, opinions, presets, word vectors."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from tests.contract import N_LABELS, SEEN, known
 from zipfel.errors import ParameterError
-from zipfel.methods import Points, make_method
-from zipfel.methods.lightdxml import LightDXML, LightDXMLConfig, sized
+from zipfel.methods import make_method
+from zipfel.methods.lightdxml import LightDXML, LightDXMLConfig
 from zipfel.metrics import evaluate
+from zipfel.nn.pairs import Pairs
+from zipfel.nn.table import Table
 from zipfel.run import Run
+from zipfel.threads import use_threads
+from zipfel.training import Batches
 
-QUICK = {"dim": 32, "epochs": 10, "batch": 16, "n_sampled": 3, "n_hard": 2, "networks": 1}
-PAPER = {"votes": False, "sparse": False}
+QUICK = {"dim": 32, "epochs": 10, "label_epochs": 1, "batch": 16, "dropout": 0.2}
 
 
 def _fitted(run: Run | None = None, **params: object) -> LightDXML:
     method = make_method("lightdxml", {**QUICK, **params})
     assert isinstance(method, LightDXML)
-    method.fit(known().train, known().valid, run or Run(seed=1))
+    with use_threads(1):
+        method.fit(known().train, known().valid, run or Run(seed=1, threads=1))
     return method
 
 
@@ -30,14 +36,10 @@ def _p1(method: LightDXML) -> float:
     return evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"]
 
 
-@pytest.mark.parametrize("size", [(50, 30, 10), (40_000, 30_000, 20_000), (1_000_000, 1000, 700_000)])
-def test_sizes_fill_every_gap_and_leave_what_is_set(size: tuple[int, int, int]) -> None:
-    n, n_features, n_labels = size
-    Y = sp.csr_matrix((np.ones(n, np.float32), (np.arange(n), np.arange(n) % n_labels)), shape=(n, n_labels))
-    points = Points(sp.csr_matrix((n, n_features), dtype=np.float32), Y)
-    chosen = sized(LightDXMLConfig(), points)
-    assert None not in (chosen.dim, chosen.batch, chosen.epochs, chosen.relabel_every, chosen.shortlist)
-    assert sized(LightDXMLConfig(dim=7, epochs=2), points).dim == 7
+def test_the_shortlist_is_log_l_within_the_papers_limits() -> None:
+    assert [LightDXMLConfig().k(n) for n in (6, 983, 20_000, 670_000)] == [6, 413, 594, 700]
+    assert LightDXMLConfig(shortlist=50).k(20) == 20
+    assert [LightDXMLConfig().batch_for(n) for n in (100, 2000, 50_000)] == [16, 64, 256]
 
 
 def test_table_v_is_in_the_presets() -> None:
@@ -45,74 +47,104 @@ def test_table_v_is_in_the_presets() -> None:
     assert isinstance(config, LightDXMLConfig)
     found = (config.beta, config.shortlist, config.lr, config.epochs, config.label_epochs, config.relabel_every)
     assert found == (0.60, 600, 0.009, 21, 8, 6)
-    assert (config.votes, config.sparse) == (False, False)
+    assert LightDXML.presets["paper"] == {}
 
 
-def test_whoever_sets_beta_gets_the_papers_fusion() -> None:
-    assert sized(LightDXMLConfig(), known().train).votes
-    chosen = sized(LightDXMLConfig(beta=0.5), known().train)
-    assert (chosen.votes, chosen.sparse) == (False, False)
-    assert _fitted(**PAPER).opinions_ is None
+def test_the_objective_is_equation_7_on_positives_and_shortlist() -> None:
+    method = make_method("lightdxml", {"dim": 4, "dropout": 0.0})
+    assert isinstance(method, LightDXML)
+    train = known().train
+    method._start(train, np.arange(N_LABELS), Run(seed=1))
+    rng = np.random.default_rng(0)
+    method.tables_["labels"] = Table(rng.standard_normal((N_LABELS, 4)).astype(np.float32))
+    shortlists = rng.integers(0, N_LABELS, (train.n_points, 2))
+
+    def extend(batch, _):  # type: ignore[no-untyped-def]
+        pairs = Pairs.of(batch.Y.indptr, batch.Y.indices, shortlists[batch.rows], N_LABELS)
+        batch.ids["labels"], batch.extra["pairs"] = pairs.ids, pairs
+
+    batch = next(iter(Batches(train.X, train.Y, size=9, seed=0, extend=extend).epoch(0)))
+    rows = {name: table.rows(batch.ids[name]) for name, table in method.tables_.items()}
+    found = float(method.objective(batch, rows).detach())
+    points, W, total = method.encode(train.X[batch.rows]), method.tables_["labels"].numpy(), 0.0
+    for i, row in enumerate(batch.rows):
+        positives = set(train.Y[row].indices)
+        for j in positives | set(shortlists[row]):
+            z = float(points[i, :-1] @ W[j, :-1] + W[j, -1])
+            total += math.log1p(math.exp(-z if j in positives else z))
+    assert found == pytest.approx(total / 9, rel=1e-5)
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"relu": True}, {"tokens": "random", "label_epochs": 0}, {"correction": 1.0}, PAPER]
+    "params",
+    [
+        {},
+        {"relu": False, "centre": True, "start": 2.0, "n_head": 2},
+        {"label_start": "random", "label_epochs": 4, "tokens": "random"},
+        {"score_all": True, "keep": 0.8, "precision": "int8"},
+        {"beta": 0.5},
+    ],
 )
 def test_every_variant_learns_the_known_answer(params: dict[str, object]) -> None:
     assert _p1(_fitted(**params)) >= 0.9
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw", "ivfpq"])
-def test_prediction_by_shortlist_and_beta_at_both_ends(kind: str) -> None:
-    method = _fitted(score_all=0, index=kind, n_head=2, shortlist=4)
-    assert method.networks_[0].scorer.index is not None
-    assert _p1(method) >= 0.9
-    for beta in (0.0, 1.0):
-        assert _p1(_fitted(score_all=0, beta=beta, n_head=2)) >= 0.8
+def test_the_shortlist_decides_at_prediction(kind: str) -> None:
+    method = _fitted(index=kind, shortlist=3)
+    assert method.scorer_.index is not None
+    ranking = method.predict(known().test.X, SEEN)
+    assert ((ranking.labels >= 0).sum(axis=1) <= 3).all()
+    assert _p1(method) >= 0.8
 
 
-def test_networks_are_averaged_and_differ() -> None:
-    method = _fitted(networks=2)
-    one, other = (network.tokens for network in method.networks_)
-    assert not np.array_equal(one, other)
-    assert _p1(method) >= 0.9
-
-
-def test_labels_never_seen_are_pruned_and_never_ranked() -> None:
+def test_labels_never_seen_are_left_out() -> None:
     method = _fitted()
-    assert method.networks_[0].scorer.labels.tolist() == list(range(SEEN))
-    assert method.state().arrays["0.classifiers"].shape[0] == SEEN
+    assert method.scorer_.labels.tolist() == list(range(SEEN))
     assert N_LABELS - 1 not in method.predict(known().test.X, N_LABELS).labels
 
 
-def test_timings_by_module_and_facts_are_kept() -> None:
-    run = Run(seed=1)
-    facts = _fitted(run, **PAPER).state().facts["networks"][0]
-    assert {"tokens", "labels", "shortlist", "classifier", "index", "beta"} <= set(run.timings)
-    assert 0 < facts["training"]["spread"] <= 1
-    assert set(facts["training"]["lost_by_rounding"]) == {"P@1", "P@3", "P@5"}
+def test_opinions_are_the_classifiers_logits_and_unknown_where_there_is_none() -> None:
+    method, X = _fitted(beta=1.0), known().test.X[:5]
+    best = method.predict(X, 1)
+    labels = np.column_stack([best.labels[:, 0], np.full(5, N_LABELS - 1), np.full(5, -1)])
+    found = method.opinions(X, labels)
+    assert np.isnan(found[:, 1:]).all()
+    np.testing.assert_allclose(1 / (1 + np.exp(-found[:, 0])), best.scores[:, 0], rtol=1e-5)
+    empty = sp.csr_matrix((1, X.shape[1]), dtype=np.float32)
+    assert np.isnan(method.opinions(empty, labels[:1])).all()
 
 
-def test_int8_is_a_quarter_of_float32() -> None:
-    sizes = {
-        p: sum(a.nbytes for a in _fitted(precision=p, **PAPER).state().arrays.values()) for p in ("float32", "int8")
-    }
-    assert sizes["int8"] < 0.6 * sizes["float32"]
+def test_seconds_of_each_step_do_not_overlap_and_equation_2_is_kept() -> None:
+    run = Run(seed=1, threads=1)
+    facts = _fitted(run).state().facts["training"]
+    assert {"step 1: tokens", "step 2: label codes", "step 3: shortlists", "step 4: classifiers"} <= set(run.timings)
+    assert all(seconds >= 0 for seconds in run.timings.values())
+    assert [cycle["epoch"] for cycle in facts["cycles"]] == [0, 8, 1_000_000]
+    assert facts["cycles"][0]["eq2_last"] <= facts["cycles"][0]["eq2_first"] * 1.05
 
 
 def test_word_vectors_are_looked_up_by_feature_name(tmp_path: Path) -> None:
     names = [f"w{i}" for i in range(known().train.n_features)]
     path = tmp_path / "words.vec"
     path.write_text("".join(f"{name} {' '.join(['0.5'] * 31)} {i}\n" for i, name in enumerate(names)))
-    method = _fitted(Run(seed=1, feature_names=names), tokens="file", vectors=str(path), epochs=2)
+    run = Run(seed=1, threads=1, feature_names=names)
+    method = _fitted(run, tokens="file", vectors=str(path), epochs=2)
     assert method.predict(known().test.X, 1).labels.min() >= 0
     with pytest.raises(ParameterError, match="names"):
         _fitted(tokens="file", vectors=str(path))
 
 
-def test_many_points_are_seen_three_times_beside_the_words() -> None:
-    Y = sp.csr_matrix((np.ones(20_000, np.float32), (np.arange(20_000), np.arange(20_000) % 4000)))
-    train = Points(sp.csr_matrix((20_000, 5), dtype=np.float32), Y)
-    assert sized(LightDXMLConfig(), train).epochs == 3
-    assert sized(LightDXMLConfig(votes=False, sparse=False), train).epochs == 12  # 450 steps of 512
-    assert sized(LightDXMLConfig(), train.take(np.arange(10_000))).epochs == 23
+def test_what_is_no_parameter_any_more_is_refused_by_name() -> None:
+    for name in ("votes", "sparse", "n_hard"):
+        with pytest.raises(ParameterError, match="no longer a parameter"):
+            make_method("lightdxml", {name: 1})
+
+
+def test_the_encoder_has_the_shape_that_the_model_says() -> None:
+    method = _fitted()
+    again = make_method("lightdxml", method.config.to_dict())
+    state = method.state()
+    arrays = {**state.arrays, "encoder.residual.weight": torch.zeros(3, 3).numpy()}
+    with pytest.raises(Exception, match="shape"):
+        again.restore(type(state)(arrays, state.facts), known().train.n_features, N_LABELS)

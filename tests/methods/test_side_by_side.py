@@ -16,7 +16,6 @@ from zipfel.run import Run
 from zipfel.training import History, Trainer
 
 SMALL: dict[str, dict[str, Any]] = {
-    "lightdxml": {"dim": 16, "epochs": 2, "batch": 32},
     "mnn": {"dim": 16, "epochs": 2, "batch": 32},
     "glas": {"dim": 16, "epochs": 2, "batch": 32},
     "dxml": {"hidden": 16, "epochs": 2, "batch": 32},

@@ -18,8 +18,7 @@ from zipfel.run import Run, check_device
 from zipfel.training import History, Trainer
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    ("lightdxml", {"dim": 16, "epochs": 3, "batch": 16, "n_sampled": 3, "n_hard": 2, "networks": 1}),
-    ("lightdxml", {"dim": 16, "epochs": 3, "batch": 16, "votes": False, "sparse": False, "correction": 1.0}),
+    ("lightdxml", {"dim": 16, "epochs": 3, "batch": 16, "shortlist": 3}),
     ("mnn", {"dim": 16, "epochs": 2, "batch": 32}),
     ("mnn", {"dim": 16, "epochs": 2, "batch": 32, "loss": "contrastive"}),
     ("glas", {"dim": 16, "epochs": 2, "batch": 32}),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from zipfel.nn.encoder import LabelEncoder
 from zipfel.nn.table import Table
 from zipfel.run import Run
-from zipfel.training.label_codes import embed_labels, spread, start_classifiers
+from zipfel.training.label_codes import embed_labels, equation_2, spread, start_classifiers
 
 
 def _points() -> tuple[np.ndarray, sp.csr_matrix]:
@@ -22,18 +23,32 @@ def _points() -> tuple[np.ndarray, sp.csr_matrix]:
 @pytest.mark.parametrize("relu", [False, True])
 def test_codes_start_at_the_centroids_and_training_keeps_labels_apart(relu: bool) -> None:
     hidden, Y = _points()
-    encoder = LabelEncoder(5, relu=relu)
-    start = embed_labels(encoder, hidden, Y, 0, Run(seed=0), 0)
+    start, _ = _embed(relu, "identity", 0)
     centroids = np.asarray(Y.T @ hidden)[:3] / np.bincount(Y.indices)[:, None]
     assert np.allclose(start[:3], np.maximum(centroids, 0) if relu else centroids, atol=1e-4)
-    trained = embed_labels(encoder, hidden, Y, 3, Run(seed=0), 0)
+    trained, _ = _embed(relu, "identity", 3)
     nearest = np.linalg.norm(hidden[:, None] - trained[None, :3], axis=2).argmin(axis=1)
     assert np.array_equal(nearest, Y.indices)
-    assert np.array_equal(trained, embed_labels(_again(relu), hidden, Y, 3, Run(seed=0), 0))
+    assert np.array_equal(trained, _embed(relu, "identity", 3)[0])
 
 
-def _again(relu: bool) -> LabelEncoder:
-    return LabelEncoder(5, relu=relu)
+def test_equation_2_falls_from_a_random_start() -> None:
+    _, losses = _embed(False, "random", 60)
+    assert losses[1] < 0.5 * losses[0]
+
+
+def test_equation_2_by_hand() -> None:
+    hidden = np.array([[1.0, 0.0], [0.0, 2.0]], dtype=np.float32)
+    Y = sp.csr_matrix(np.array([[1, 1], [0, 1]], dtype=np.float32))
+    codes = np.array([[1.0, 1.0], [0.0, 0.0]], dtype=np.float32)
+    by_hand = (np.log(1 + 1) + np.log(1 + 1) + np.log(1 + 4)) / 2
+    assert equation_2(hidden, codes, Y) == pytest.approx(by_hand)
+
+
+def _embed(relu: bool, start: str, epochs: int) -> tuple[np.ndarray, list[float]]:
+    hidden, Y = _points()
+    encoder = LabelEncoder(5, relu=relu, start=start, generator=torch.Generator().manual_seed(0))
+    return embed_labels(encoder, hidden, Y, epochs=epochs, lr=1e-2, run=Run(seed=0), cycle=0)
 
 
 def test_spread_tells_collapse() -> None:

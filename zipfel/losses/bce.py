@@ -36,6 +36,14 @@ def candidate_bce_plain(logits: Tensor, rows: Tensor, columns: Tensor, weight: T
     return binary_cross_entropy_with_logits(logits, targets, weights, reduction="sum") / logits.shape[0]
 
 
+def pair_bce(logits: Tensor, truth: Tensor, n_rows: int) -> Tensor:
+    """LightDXML Eq. 7-8 on chosen pairs: -log s(z) where truth is 1, -log(1 - s(z)) where it is 0, summed, a row.
+
+    logits, truth: (m,). The sum is divided by the number of rows.
+    """
+    return binary_cross_entropy_with_logits(logits, truth, reduction="sum") / max(1, n_rows)
+
+
 class _CandidateBce(torch.autograd.Function):
     """Value and gradient in one pass, without a dense target: all are taken as negatives, then the positives mended."""
 

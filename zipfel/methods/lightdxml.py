@@ -2,162 +2,332 @@
 
 Mishra, Dasgupta, Jawanpuria, Mishra, Kumar: Light-weight Deep Extreme Multilabel Classification. IJCNN 2023.
 
-Algorithm 1                                                                         here
-Step 1  x_i = TF-IDF weighted sum of token embeddings                               `token_table`, `_encode`
-Step 2  z_j = ReLU(W2 (W1 mu_j + b1) + b2), mu_j = mean of label j's x_i   Eq. 4-5  `LabelEncoder`
-        sum over positives of log(1 + ||x_i - z_j||^2)                     Eq. 2    `embed_labels`
-Step 3  S_k(x_i) = the k labels of largest cos(x_i, z_j)                   Eq. 6    `Shortlists`
-Step 4  BCE of w_j . x_i over the positives and the shortlist              Eq. 7-8  `objective`
-Step 5  steps 2-4 again every `relabel_every` epochs, step 2 after the last         `cycle`, `_finish`
-Step 6  beta s(w_j . x_i) + (1 - beta) s(cos(x_i, z_j))                    Sec. F   `ShortlistScorer.rank`
+Algorithm 1                                                                          here
+Step 1  x_i = TF-IDF weighted sum of token embeddings, then Z^x                      `_start`, `ResidualEncoder`
+Step 2  z_j = ReLU(W2 (W1 mu_j + b1) + b2), mu_j = mean of label j's x_i    Eq. 4-5  `LabelEncoder`
+        L_l = 1/N sum over positives of log(1 + ||x_i - z_j||^2)            Eq. 2    `embed_labels`
+Step 3  S_k(x_i) = the k labels of largest cos(x_i, z_j)                    Eq. 6    `_Cycles.rebuild`
+Step 4  sum over j in P_i and S_k(x_i) of BCE(w_j . x_i, y_ij)       Eq. 3, 7-8      `objective`
+Step 5  steps 2 to 4 again every ^e_label epochs, step 2 and 3 after the last        `_cycles`, `_finish`
+Step 6  beta s(w_j . x_i) + (1 - beta) s(cos(x_i, z_j)), j in S_k(x_i)      Sec. F   `predict`
 
-Where we deviate (effects in docs/methods/lightdxml.md):
-- The shortlists of a batch are sampled (`n_hard` labels a row) and united, beside `n_sampled` labels drawn at random:
-  every row is scored against the union by one matrix product. A row's positives are never its negatives.
-- The label encoder starts as the identity and the classifiers as their label's centroid, scaled (`start`): a label
-  with three points would never get there by itself.
-- Points and label codes may be negative (`relu` brings back the paper's ReLU on both), and are compared after the
-  mean of all points is taken away.
-- The `n_head` most frequent labels are in every shortlist: their centroids lie amid everything and near to nothing.
-- `networks` of them, which differ in their draws only, are averaged (sized: where that is cheap).
-- Dropout on tokens and in the residual block; a classifier's last weight is its bias, at first the log-odds.
-- A third of the points gets a new shortlist in each cycle, by a coarse search.
-- Up to 200,000 points, step 6 also hears the votes of the nearest training points and sparse classifiers, joined by
-  learnt weights in place of beta (`by_words`, `opinions`). `votes=false sparse=false` is the paper's
-  fusion.
+What the paper leaves open, and the value here (docs/methods/lightdxml.md has the measurements):
+- Z^x is a residual block, x = h + ReLU(R h + c) with h = ReLU(bag + b), as in Astec, with dropout. Tokens start from
+  latent semantic analysis of train (`tokens`), because FastText's vectors are no part of the data; `tokens=file` reads
+  a .vec file. The optimiser is Adam with a linearly falling rate. The batch follows the size of train.
+- The label encoder starts as the identity (`label_start`): the centroid nearly minimises Eq. 2 already.
+- Step 5 stops by P@1 of the classifiers on held-out points; the best epoch is kept.
+Deviations: a classifier's last weight is its bias, which starts at the label's log-odds. Labels without a training
+point are left out.
+Beyond the paper, off by default: `relu=false` (a space with negative numbers), `centre` (cosines seen from the mean
+point), `start` (classifiers start along their label's code), `n_head` (frequent labels join every shortlist),
+`score_all`, `keep`, `precision`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
+import torch
+from torch import Tensor
 
-from zipfel.data.splitting import held_out_runs
-from zipfel.errors import ModelFileError
+from zipfel import config as declared
+from zipfel.config import param
+from zipfel.index import build_index
+from zipfel.kernels.bag import encode_bag
+from zipfel.losses.bce import pair_bce
 from zipfel.methods.base import Method, Points, State, under
-from zipfel.methods.by_words import learn_words
-from zipfel.methods.lightdxml_config import PRESETS, LightDXMLConfig, sized
-from zipfel.methods.lightdxml_judge import Networks
-from zipfel.methods.lightdxml_network import Network
-from zipfel.methods.opinions import Bonus, Opinions
+from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
-from zipfel.ranking import Ranking
+from zipfel.nn.bag import bag
+from zipfel.nn.encoder import LabelEncoder, ResidualEncoder
+from zipfel.nn.pairs import Pairs, pair_scores
+from zipfel.nn.score import with_constant
+from zipfel.nn.table import Table
+from zipfel.nn.tokens import token_table
+from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
+from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
-from zipfel.threads import at_once
-from zipfel.training.shortlist import Ids, Scored, fused, ranked
+from zipfel.training import Batch, Batches, Plan, Trainer
+from zipfel.training.held_out import hold_out
+from zipfel.training.label_codes import embed_labels, spread, start_classifiers
+from zipfel.training.shortlist import Ids, ShortlistScorer, fused, ranked
 
-_BLOCK = 512
-_SHARE = 0.8
-"""Of a time budget, for the networks; the rest is for joining what they and the words say."""
-_FEW = 20
-"""Points below which none is held out."""
+Array = npt.NDArray[np.float32]
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
+_CHECKED, _BLOCK = 1000, 512
+"""Held-out points asked after an epoch at most; rows scored at a time."""
+LAST = 1_000_000
+"""The cycle after the last epoch, for draws of its own."""
 
 
-BONUS = Bonus(tails=(0.0, 0.1, 0.2), cost=0.001)
+@dataclass(frozen=True)
+class LightDXMLConfig(declared.Config):
+    """Defaults cite Table V; "open" marks what the paper does not say."""
+
+    dim: int = param(300, "numbers in a code (IV.A: FastText's)", symbol="D", low=2)
+    epochs: int = param(16, "epochs of the classifiers (Table V: 16-21)", symbol="e_model", low=1)
+    batch: int | None = param(None, "points a step (open); none: what makes 32 steps an epoch, 16 to 256", low=1)
+    lr: float = param(0.007, "Adam's rate at the start (Table V: 0.006-0.009), falling linearly to 0", low=1e-6)
+    label_epochs: int = param(6, "epochs of the label encoder in a cycle (Table V: 4-8)", symbol="e_label", low=0)
+    relabel_every: int = param(8, "epochs between cycles (Table V: 4-9)", symbol="^e_label", low=1)
+    label_lr: float = param(3e-4, "Adam's rate of the label encoder (open)", low=1e-6)
+    label_start: str = param("identity", "how the label encoder starts (open)", choices=("identity", "random"))
+    shortlist: int | None = param(None, "labels shortlisted a point (IV.E: 400-700); none: 60 log L", symbol="k", low=1)
+    beta: float | None = param(
+        None, "weight of the classifiers (Table V); none: by held-out points", symbol="beta", low=0, high=1
+    )
+    dropout: float = param(0.5, "dropout in the residual block (open)", low=0, high=0.95)
+    keep: float = param(1.0, "share of a point's tokens kept in training, beyond the paper", low=0.01, high=1)
+    relu: bool = param(True, "a space without negative numbers (Eq. 4)")
+    centre: bool = param(False, "cosines are seen from the mean point, beyond the paper")
+    start: float = param(0.0, "length of a classifier at its start, along its label's code, beyond the paper", low=0)
+    n_head: int = param(0, "most frequent labels, which join every shortlist, beyond the paper", low=0)
+    score_all: bool = param(False, "prediction scores all labels instead of the shortlist, beyond the paper")
+    tokens: str = param("corpus", "first token embeddings (IV.A: FastText)", choices=("random", "corpus", "file"))
+    vectors: str | None = param(None, "a .vec file of word vectors, for tokens=file")
+    index: str = param("auto", "how labels are searched (IV.C: hnsw)", choices=("auto", "exact", "hnsw", "ivfpq"))
+    precision: str = param("float32", "how the tables are saved", choices=PRECISIONS)
+    patience: int | None = param(None, "epochs without a better held-out P@1 after which training stops", low=1)
+    valid_share: float = param(0.05, "share of train held out where no validation data are given", low=0.01, high=0.5)
+
+    removed: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("votes", "sparse", "neighbors", "candidates", "tail"),
+            "use --preset thorough of method auto, which joins this network with the words",
+        ),
+        **dict.fromkeys(("n_hard", "n_sampled", "correction"), "a row is trained on its own `shortlist`"),
+    }
+
+    def k(self, n_labels: int) -> int:
+        """k = O(log L), within the paper's 400 to 700, and no more than there are."""
+        return min(n_labels, self.shortlist or int(np.clip(60 * math.log(max(2, n_labels)), 400, 700)))
+
+    def batch_for(self, n_points: int) -> int:
+        return self.batch or int(np.clip(2 ** round(math.log2(max(2, n_points) / 32)), 16, 256))
+
+
+def _table_v(beta: float, k: int, lr: float, epochs: int, label_epochs: int, every: int) -> dict[str, Any]:
+    names = ("beta", "shortlist", "lr", "epochs", "label_epochs", "relabel_every")
+    return dict(zip(names, (beta, k, lr, epochs, label_epochs, every), strict=True))
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "best": {"relu": False, "centre": True, "start": 2.0, "keep": 0.7, "precision": "int8"},
+    "eurlex-4k": _table_v(0.75, 500, 0.006, 16, 8, 8),
+    "amazoncat-13k": _table_v(1.0, 500, 0.007, 21, 4, 4),
+    "wiki10-31k": _table_v(0.60, 600, 0.009, 21, 8, 6),
+    "wikiseealsotitles-320k": _table_v(0.1, 500, 0.008, 21, 6, 7),
+    "amazontitles-670k": _table_v(1.0, 650, 0.007, 21, 6, 9),
+}
 
 
 class LightDXML(Method):
-    name = "lightdxml"
-    title = "label embeddings shortlist, one-vs-all classifiers decide, trained in cycles (LightDXML)"
-    paper = "Mishra et al.: Light-weight Deep Extreme Multilabel Classification. IJCNN 2023"
+    """Label embeddings shortlist, one-vs-all classifiers decide; both are trained in cycles."""
+
+    name: ClassVar[str] = "lightdxml"
+    title: ClassVar[str] = "LightDXML: label embeddings shortlist, one-vs-all classifiers decide, trained in cycles"
+    paper: ClassVar[str] = "Mishra et al.: Light-weight Deep Extreme Multilabel Classification. IJCNN 2023"
     Config = LightDXMLConfig
     config: LightDXMLConfig
-    presets = PRESETS
-    networks_: list[Network]
-    opinions_: Opinions | None = None
-    beta_: float = 1.0
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        self.settings_ = settings = sized(self.config, train)
         if valid is None:
-            train, valid = _split(train, settings.valid_share, run)
-        if not (settings.votes or settings.sparse):
-            self.networks_ = self._fit_networks(train, valid, run)
-            with run.timed("beta"):
-                self.beta_ = self._choose_beta(valid) if settings.beta is None else settings.beta
-            return
-        held, everything = valid, train.joined(valid)
-        parts: list[Any] = at_once(
-            lambda: self._fit_networks(train, held, run.part(_SHARE)),
-            lambda: learn_words(settings, everything, train.n_points, run),
-        )
-        self.networks_, learnt = parts
-        with run.timed("opinions"):
-            judge = Networks(settings, self.networks_)
-            judge.remember(train)
-            self.opinions_ = Opinions.learn(settings, judge, train, held, learnt, BONUS)
-            judge.remember(everything)
+            train, valid = hold_out(train, self.config.valid_share, run.rng(4))
+        self.priors_ = label_priors(train.Y)
+        labels = np.unique(train.Y.indices).astype(np.int64) if train.Y.nnz else np.arange(train.n_labels)
+        self.k_, known = self.config.k(len(labels)), Points(train.X, train.Y[:, labels])
+        with run.timed("step 1: tokens"):
+            self._start(known, labels, run)
+        cycles = _Cycles(self, known, run)
+        with run.timed("step 4: classifiers"):
+            history = self._trainer(known, valid, cycles, run).fit()
+        run.timings["step 4: classifiers"] -= cycles.seconds(run)
+        self.facts_ = {"best_epoch": history.best_epoch, "stopped": history.stopped, "cycles": cycles.facts}
+        self._finish(cycles, run)
+        with run.timed("step 6: beta"):
+            self.beta_ = self._choose_beta(valid) if self.config.beta is None else self.config.beta
 
-    def _fit_networks(self, train: Points, valid: Points, run: Run) -> list[Network]:
-        found, n_networks = [], int(self.settings_.networks or 1)
-        for i in range(n_networks):
-            seed = run.seed if i == 0 else int(run.rng(5, i).integers(2**31))
-            mine = replace(run.part(1 / (n_networks - i)), seed=seed)
-            found.append(Network(self.settings_).fit(train, valid, mine, f"{self.name}-{i}"))
-        return found
+    # -- step 1
+
+    def _start(self, train: Points, labels: Ids, run: Run) -> None:
+        """Token embeddings, the encoder, and classifiers that know how frequent their label is, and no more."""
+        c, counts = self.config, np.bincount(train.Y.indices, minlength=len(labels))
+        tokens = token_table(train.X, c.dim, run.rng(1), kind=c.tokens, path=c.vectors, names=run.feature_names)
+        classifiers = np.zeros((len(labels), c.dim), dtype=np.float32)
+        classifiers[:, -1] = np.log((counts + 0.5) / (train.n_points - counts + 0.5))
+        self.tables_ = {"features": Table(tokens), "labels": Table(classifiers)}
+        self.tokens_ = self.tables_["features"].numpy()
+        draw = torch.Generator().manual_seed(int(run.rng(2).integers(2**62)))
+        self.encoder_ = ResidualEncoder(c.dim, c.dropout, draw, relu=c.relu)
+        head = np.argsort(-counts, kind="stable")[: c.n_head].astype(np.int64)
+        nothing = np.zeros(c.dim, dtype=np.float32)
+        self.scorer_ = ShortlistScorer(classifiers, np.zeros_like(classifiers), nothing, labels, head)
+
+    def encode(self, X: sp.csr_matrix) -> Array:
+        """(n, d) representations Z^x."""
+        self.encoder_.eval()
+        with torch.no_grad():
+            hidden: Array = self.encoder_(torch.from_numpy(encode_bag(X, self.tokens_))).numpy()
+        return hidden
+
+    # -- steps 2 to 5
+
+    def _trainer(self, train: Points, valid: Points, cycles: _Cycles, run: Run) -> Trainer:
+        c, checked = self.config, _sample(valid)
+
+        def before(epoch: int) -> None:
+            if epoch % c.relabel_every == 0:
+                cycles.rebuild(epoch)
+
+        batches = Batches(
+            train.X, train.Y, size=c.batch_for(train.n_points), seed=run.seed, keep=c.keep, extend=cycles.extend
+        )
+        noise = 0.5 / math.sqrt(max(1, checked.n_points))  # at most the standard error of P@1
+        plan = Plan(epochs=c.epochs, lr=c.lr, patience=c.patience, tolerance=noise)
+        return Trainer(
+            run, batches, self.objective, plan, tables=self.tables_, module=self.encoder_, before_epoch=before,
+            validate=lambda: self._p_at_1(checked), kept={"shortlists": cycles}, name=self.name,
+        )  # fmt: skip
+
+    def objective(self, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
+        """Eq. 7-8: for each point its positives and its shortlist."""
+        pairs: Pairs = batch.extra["pairs"]
+        hidden = self.encoder_(bag(rows["features"], batch.X))  # (B, d)
+        logits = pair_scores(with_constant(hidden), rows["labels"], pairs)  # (m,)
+        return pair_bce(logits, pairs.truth, len(batch))
+
+    def _p_at_1(self, points: Points) -> float:
+        """Of the classifiers, over all labels."""
+        codes = with_constant(torch.from_numpy(self.encode(points.X))).numpy()
+        every = build_index(self.tables_["labels"].numpy(), self.scorer_.labels, metric="inner", kind="exact")
+        return evaluate(Ranking(*every.search(codes, 1)), points.Y, ks=(1,))["P@1"]
+
+    def _finish(self, cycles: _Cycles, run: Run) -> None:
+        """Steps 2 and 3 once more, for the representations of the epoch that is kept."""
+        c = self.config
+        hidden, codes = cycles.embed(LAST)
+        self.tokens_ = rounded(self.tokens_, c.precision)
+        classifiers, codes = (rounded(table, c.precision) for table in (self.tables_["labels"].numpy(), codes))
+        del self.tables_
+        mean = hidden.mean(axis=0) if c.centre else np.zeros(c.dim, dtype=np.float32)
+        with run.timed("step 3: shortlists"):
+            found = ShortlistScorer(classifiers, codes, mean, self.scorer_.labels, self.scorer_.head)
+            limit = len(codes) if c.score_all else 0
+            self.scorer_ = found.indexed(limit, c.index, hidden, min(100, self.k_), run.seed)
+
+    # -- step 6
 
     def _choose_beta(self, valid: Points) -> float:
-        """The beta with the best P@1 + P@3 + P@5 on validation; ties go to the classifiers."""
-        places, scored = self._scores(valid.X)
-
-        def value(beta: float) -> float:
-            found = evaluate(self._ranked(places, scored, beta, 5), valid.Y)
-            return found["P@1"] + found["P@3"] + found["P@5"]
-
-        return max(BETAS, key=lambda beta: (value(beta), beta))
+        """The beta with the best P@1 + P@3 + P@5 on held-out points; of equals the largest."""
+        found = {beta: evaluate(self._ranked(valid.X, beta, 5), valid.Y, ks=(1, 3, 5)) for beta in BETAS}
+        return max(BETAS, key=lambda beta: (sum(found[beta][f"P@{k}"] for k in (1, 3, 5)), beta))
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        """Step 6, in blocks of rows."""
-        if self.opinions_ is not None:
-            return self.opinions_.rank(X, k)
-        blocks = [X[i : i + _BLOCK] for i in range(0, max(1, X.shape[0]), _BLOCK)]
-        return Ranking.concatenate([self._ranked(*self._scores(block), self.beta_, k) for block in blocks])
+        return fill_blank(self._ranked(X, self.beta_, k), self.priors_)
 
-    def _scores(self, X: sp.csr_matrix) -> tuple[Ids | None, list[Scored]]:
-        """The first network shortlists, all of them score."""
-        places = self.networks_[0].shortlist(X)
-        return places, [network.score(X, places) for network in self.networks_]
+    def _ranked(self, X: sp.csr_matrix, beta: float, k: int) -> Ranking:
+        blocks = [X[a : a + _BLOCK] for a in range(0, max(1, X.shape[0]), _BLOCK)]
+        return Ranking.concatenate([self._rank_block(block, beta, k) for block in blocks])
 
-    def _ranked(self, places: Ids | None, scored: list[Scored], beta: float, k: int) -> Ranking:
-        scores = [fused(each, beta) for each in scored]
-        mean = sum(scores[1:], start=scores[0]) / np.float32(len(scores))
-        return ranked(self.networks_[0].scorer.labels, places, mean, k)
+    def _rank_block(self, X: sp.csr_matrix, beta: float, k: int) -> Ranking:
+        hidden = self.encode(X)
+        places = self.scorer_.shortlist(hidden, self.k_)
+        ranking = ranked(self.scorer_.labels, places, fused(self.scorer_.score(hidden, places), beta), k)
+        blank = np.diff(X.indptr) == 0
+        ranking.labels[blank], ranking.scores[blank] = PAD, -np.inf
+        return ranking
+
+    def opinions(self, X: sp.csr_matrix, labels: Ids) -> Array:
+        """(n, c) logits of the given labels; NaN for a label without a classifier and a document without features."""
+        logits = self.scorer_.logits(self.encode(X), self.scorer_.places(labels))
+        unknown = np.isneginf(logits) | (np.diff(X.indptr) == 0)[:, None]
+        return np.where(unknown, np.float32(np.nan), logits)
+
+    # -- state
 
     def state(self) -> State:
-        states = [network.state() for network in self.networks_]
-        arrays = {f"{i}.{name}": array for i, s in enumerate(states) for name, array in s.arrays.items()}
-        facts = {"settings": self.settings_.to_dict(), "beta": self.beta_, "networks": [dict(s.facts) for s in states]}
-        if self.opinions_ is not None:
-            further, judge = self.opinions_.state(), self.opinions_.judge
-            arrays |= further.arrays
-            if isinstance(judge, Networks) and judge.voters is not None:
-                arrays |= under("voters", judge.voters.state())
-            facts["opinions"] = dict(further.facts)
-        return State(arrays, facts)
+        arrays, index = self.scorer_.state(self.config.precision)
+        arrays |= under("encoder", {name: tensor.numpy() for name, tensor in self.encoder_.state_dict().items()})
+        arrays |= {**pack_table("tokens", self.tokens_, self.config.precision), "priors": self.priors_}
+        return State(arrays, {"index": index, "beta": self.beta_, "k": self.k_, "training": self.facts_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        self.settings_ = type(self.config).from_dict(state.facts["settings"])
-        self.networks_, self.beta_ = [], state.fact("beta", low=0, high=1)
-        for i, facts in enumerate(state.facts["networks"]):
-            prefix = f"{i}."
-            mine = {key.removeprefix(prefix): a for key, a in state.arrays.items() if key.startswith(prefix)}
-            self.networks_.append(Network(self.settings_).restore(State(mine, facts), n_features, n_labels))
-        labels = [network.scorer.labels for network in self.networks_]
-        if not labels or any(not np.array_equal(labels[0], other) for other in labels[1:]):
-            raise ModelFileError("the networks of the model do not know the same labels")
-        if "opinions" in state.facts:
-            further, judge = State(state.arrays, state.facts["opinions"]), Networks(self.settings_, self.networks_)
-            judge.restore(state.part("voters"), n_labels)
-            self.opinions_ = Opinions.restored(self.settings_, judge, further, n_features, n_labels)
+        c, facts = self.config, state.facts
+        self.beta_, self.k_ = state.fact("beta", low=0, high=1), int(state.fact("k", low=1))
+        self.facts_, self.priors_ = dict(facts["training"]), state.array("priors", shape=(n_labels,))
+        self.scorer_ = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, c.dim, c.n_head)
+        self.tokens_ = unpack_table("tokens", state.arrays, n_features, c.dim)
+        self.encoder_ = ResidualEncoder(c.dim, 0.0, torch.Generator(), relu=c.relu)
+        shapes = {name: tuple(tensor.shape) for name, tensor in self.encoder_.state_dict().items()}
+        tensors = {name: state.array(f"encoder.{name}", shape=shape) for name, shape in shapes.items()}
+        self.encoder_.load_state_dict({name: torch.tensor(array) for name, array in tensors.items()})
 
 
-def _split(train: Points, share: float, run: Run) -> tuple[Points, Points]:
-    """(rest, held out): at most 2,000 rows, in runs of consecutive ones; where they are few, all of them twice."""
-    if train.n_points < _FEW:
-        return train, train
-    held = held_out_runs(train.n_points, max(1, min(2000, round(share * train.n_points))), run.rng(4))
-    return train.take(np.setdiff1d(np.arange(train.n_points), held)), train.take(held)
+class _Cycles:
+    """Steps 2 and 3: label codes and each training point's shortlist; kept in checkpoints."""
+
+    def __init__(self, method: LightDXML, train: Points, run: Run) -> None:
+        c = method.config
+        self.method, self.train, self.run, self.before = method, train, run, dict(run.timings)
+        draw = torch.Generator().manual_seed(int(run.rng(6).integers(2**62)))
+        self.encoder = LabelEncoder(c.dim, relu=c.relu, start=c.label_start, generator=draw)
+        self.shortlists = np.zeros((train.n_points, method.k_), dtype=np.int32)
+        self.facts: list[dict[str, float]] = []
+
+    def rebuild(self, epoch: int) -> None:
+        hidden, codes = self.embed(epoch)
+        c, k = self.method.config, self.method.k_
+        mean = hidden.mean(axis=0) if c.centre else np.zeros(c.dim, dtype=np.float32)
+        if epoch == 0 and c.start:
+            start_classifiers(self.method.tables_["labels"], codes, mean, c.start)
+        with self.run.timed("step 3: shortlists"):
+            if k == len(codes):
+                self.shortlists[:] = np.arange(k)
+                return
+            seed = int(self.run.rng(7, epoch).integers(2**31))
+            index = build_index(codes - mean, kind=c.index, queries=hidden - mean, k=k, recall=0.8, seed=seed)
+            self.shortlists[:] = index.search(hidden - mean, k)[0]
+
+    def embed(self, epoch: int) -> tuple[Array, Array]:
+        """Step 2: (n, d) points and (L, d) label codes."""
+        c = self.method.config
+        hidden = self.method.encode(self.train.X)
+        with self.run.timed("step 2: label codes"):
+            codes, losses = embed_labels(
+                self.encoder, hidden, self.train.Y, epochs=c.label_epochs, lr=c.label_lr, run=self.run, cycle=epoch
+            )
+        self.facts.append({"epoch": epoch, "eq2_first": losses[0], "eq2_last": losses[-1], "spread": spread(codes)})
+        return hidden, codes
+
+    def extend(self, batch: Batch, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing is drawn
+        """Gives the batch the pairs of Eq. 3."""
+        mine = self.shortlists[batch.rows]
+        pairs = Pairs.of(batch.Y.indptr, batch.Y.indices, mine, self.train.n_labels)
+        batch.ids["labels"], batch.extra["pairs"] = pairs.ids, pairs
+
+    def seconds(self, run: Run) -> float:
+        """That steps 2 and 3 took so far in this fit."""
+        steps = ("step 2: label codes", "step 3: shortlists")
+        return sum(run.timings.get(step, 0.0) - self.before.get(step, 0.0) for step in steps)
+
+    def state(self) -> dict[str, Tensor]:
+        encoder = {name: tensor.clone() for name, tensor in self.encoder.state_dict().items()}
+        return {"shortlists": torch.from_numpy(self.shortlists), **encoder}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        self.shortlists = state["shortlists"].numpy().copy()
+        self.encoder.load_state_dict({name: tensor for name, tensor in state.items() if name != "shortlists"})
+
+
+def _sample(points: Points) -> Points:
+    """At most `_CHECKED` of them, evenly spread."""
+    return points.take(np.unique(np.linspace(0, points.n_points - 1, min(_CHECKED, points.n_points)).astype(np.intp)))

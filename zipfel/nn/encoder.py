@@ -31,16 +31,20 @@ class ResidualEncoder(nn.Module):
 class LabelEncoder(nn.Module):
     """Centroids (L, d) to label codes (L, d): ReLU(W2 (W1 mu + b1) + b2), LightDXML Eq. 4; without `relu` no ReLU.
 
-    Both layers start as the identity: the code of a label starts as its centroid, where it belongs, and training
-    moves it from there.
+    start: `identity`, so that a label's code is its centroid at first, or `random` (Glorot).
     """
 
-    def __init__(self, dim: int, *, relu: bool = False) -> None:
+    def __init__(
+        self, dim: int, *, relu: bool = False, start: str = "identity", generator: torch.Generator | None = None
+    ) -> None:
         super().__init__()
         self.relu = relu
         self.inner, self.outer = nn.Linear(dim, dim), nn.Linear(dim, dim)
         for layer in (self.inner, self.outer):
-            nn.init.eye_(layer.weight)
+            if start == "identity":
+                nn.init.eye_(layer.weight)
+            else:
+                nn.init.xavier_uniform_(layer.weight, generator=generator)
             nn.init.zeros_(layer.bias)
 
     def forward(self, centroids: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from zipfel.nn.bag import LocalRows
+from zipfel.nn.pairs import Pairs
 from zipfel.threads import get_threads
 from zipfel.training.candidates import Candidates, CandidateSampler
 
@@ -60,7 +61,7 @@ class Batch:
 
 
 def _moved(thing: Any, device: torch.device) -> Any:
-    return thing.to(device) if isinstance(thing, Tensor | LocalRows) else thing
+    return thing.to(device) if isinstance(thing, Tensor | LocalRows | Pairs) else thing
 
 
 Extend = Callable[[Batch, np.random.Generator], None]

@@ -21,10 +21,17 @@ from zipfel.training.candidates import CandidateSampler
 from zipfel.training.trainer import Plan, Trainer
 
 Array = npt.NDArray[np.float32]
+_SIZE = 1024
+"""Points a step."""
 
 
-def embed_labels(encoder: LabelEncoder, hidden: Array, Y: sp.csr_matrix, epochs: int, run: Run, cycle: int) -> Array:
-    """(L, d) codes z_j of labels Y (n, L), after `epochs` of Eq. 2 on the points' representations (n, d)."""
+def embed_labels(
+    encoder: LabelEncoder, hidden: Array, Y: sp.csr_matrix, *, epochs: int, lr: float, run: Run, cycle: int
+) -> tuple[Array, list[float]]:
+    """((L, d) codes z_j of labels Y (n, L), Eq. 2 before and after) `epochs` over the points' representations (n, d).
+
+    Each epoch is a pass over all positives by Adam with a linearly falling rate.
+    """
     counts = np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)
     points = torch.from_numpy(hidden)
     centroids = torch.from_numpy(np.asarray(Y.T @ hidden) / counts[:, None])  # Eq. 5
@@ -37,15 +44,32 @@ def embed_labels(encoder: LabelEncoder, hidden: Array, Y: sp.csr_matrix, epochs:
         x = points[torch.from_numpy(batch.rows)].to(device)  # (B, d)
         return log_distance(x, codes, found.rows, found.columns)  # Eq. 2
 
+    losses = [equation_2(hidden, _codes(encoder, centroids), Y)]
     if epochs:
         nothing = sp.csr_matrix((len(hidden), 1), dtype=np.float32)
         seed, positives = int(run.rng(3, cycle).integers(2**31)), CandidateSampler(Y, n_sampled=0)
-        batches = Batches(nothing, Y, size=2048, seed=seed, candidates=positives)
+        batches = Batches(nothing, Y, size=_SIZE, seed=seed, candidates=positives)
         quiet = replace(run, checkpoint=None)  # a cycle is short; the phase around it has the checkpoints
-        Trainer(quiet, batches, objective, Plan(epochs=epochs, lr=1e-4), module=encoder, name="label codes").fit()
+        Trainer(quiet, batches, objective, Plan(epochs=epochs, lr=lr), module=encoder, name="label codes").fit()
+        losses.append(equation_2(hidden, _codes(encoder, centroids), Y))
+    return _codes(encoder, centroids), losses
+
+
+def _codes(encoder: LabelEncoder, centroids: Tensor) -> Array:
     with torch.no_grad():
         codes: Array = encoder(centroids).numpy()
     return codes
+
+
+def equation_2(hidden: Array, codes: Array, Y: sp.csr_matrix) -> float:
+    """1/N times the sum over positives of log(1 + ||x_i - z_j||^2), over blocks of points."""
+    total = 0.0
+    for a in range(0, len(hidden), _SIZE):
+        block = Y[a : a + _SIZE]
+        rows = np.repeat(np.arange(a, a + block.shape[0]), np.diff(block.indptr))
+        squared = np.einsum("pd,pd->p", *(2 * [hidden[rows] - codes[block.indices]]))
+        total += float(np.log1p(squared).sum())
+    return total / max(1, len(hidden))
 
 
 def start_classifiers(table: Table, codes: Array, mean: Array, length: float) -> None:

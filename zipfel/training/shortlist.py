@@ -1,4 +1,4 @@
-"""Labels shortlisted by their codes and scored by their classifiers: what LightDXML asks at prediction time."""
+"""Labels shortlisted by their codes and scored by their classifiers: how LightDXML and Astec predict."""
 
 from __future__ import annotations
 
@@ -77,11 +77,16 @@ class ShortlistScorer:
         found: Array = (asked @ torch.from_numpy(self.classifiers).T).numpy()
         return found
 
+    def places(self, labels: Ids) -> Ids:
+        """(n, c) rows of the tables for label ids (n, c), -1 for a label that is not in them."""
+        found = np.minimum(np.searchsorted(self.labels, labels), len(self.labels) - 1)
+        return np.where(self.labels[found] == labels, found, -1)
+
     def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         arrays = {
             **pack_table("classifiers", self.classifiers, precision),
             **pack_table("codes", self.codes, precision),
-            "labels": self.labels, "head": self.head, "mean": self.mean,
+            "labels": self.labels, "mean": self.mean, **({"head": self.head} if len(self.head) else {}),
         }  # fmt: skip
         if self.index is None:
             return arrays, {}
@@ -92,7 +97,8 @@ class ShortlistScorer:
     def restored(
         cls, arrays: Arrays, facts: Mapping[str, Any], n_labels: int, dim: int, n_head: int
     ) -> ShortlistScorer:
-        labels, head, mean = (_vector(arrays, name) for name in ("labels", "head", "mean"))
+        labels, mean = (_vector(arrays, name) for name in ("labels", "mean"))
+        head = _vector(arrays, "head") if n_head else np.zeros(0, dtype=np.int64)
         _check_ids(labels, head, n_labels, n_head)
         if mean.shape != (dim,):
             raise ModelFileError(f"the mean in the model has shape {mean.shape}, not {(dim,)}")

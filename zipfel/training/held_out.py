@@ -1,0 +1,31 @@
+"""The training points that choose: held out of train so that no label is lost with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zipfel.points import Points
+
+_FEW = 20
+"""Points below which none is held out: train then chooses for itself."""
+
+
+def hold_out(train: Points, share: float, rng: np.random.Generator, *, at_most: int = 2000) -> tuple[Points, Points]:
+    """(rest, held out): a random share of the rows, at most `at_most`, all of whose labels the rest has as well.
+
+    A label whose points were all drawn keeps the first of them in the rest.
+    """
+    if train.n_points < _FEW:
+        return train, train
+    size = max(1, min(at_most, round(share * train.n_points)))
+    held = np.zeros(train.n_points, dtype=bool)
+    held[rng.permutation(train.n_points)[:size]] = True
+    left = np.asarray(train.Y.T @ (~held).astype(np.float32)).ravel()
+    for row in np.flatnonzero(held):
+        mine = train.Y.indices[train.Y.indptr[row] : train.Y.indptr[row + 1]]
+        if (left[mine] == 0).any():
+            held[row] = False
+            left[mine] += 1
+    if not held.any():
+        return train, train
+    return train.take(np.flatnonzero(~held)), train.take(np.flatnonzero(held))
