@@ -43,6 +43,7 @@ LAYERS = [
     {"methods"},
     {"probabilities"},
     {"persistence", "saving"},
+    {"frames"},
     {"inputs"},
     {"vocabularies"},
     {"selection"},

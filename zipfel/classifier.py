@@ -17,8 +17,17 @@ from zipfel.data import Dataset, Vocabulary
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
+from zipfel.frames import Names
 from zipfel.halting import holding_signals
-from zipfel.inputs import aligned, as_dataset, as_dataset_of_any, check_trainable, with_columns
+from zipfel.inputs import (
+    aligned,
+    as_dataset,
+    as_dataset_of_any,
+    check_trainable,
+    documents_of,
+    validation_dataset,
+    with_columns,
+)
 from zipfel.methods import Points, State, make_method, method_class, method_names
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import calibration_errors, evaluate
@@ -121,18 +130,21 @@ class Zipfel:
         X: Any,
         y: Any = None,
         *,
-        valid: Dataset | tuple[Any, Any] | None = None,
+        valid: Any = None,
         label_names: Sequence[str] | None = None,
         vocabulary: AnyVocabulary | None = None,
         unknown_labels: str = "skip",
+        text: Names = None,
+        labels: str | None = None,
         run: Run | None = None,
     ) -> Self:
         """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset.
 
+        text, labels: columns, where X is a DataFrame.
         vocabulary: concepts, or their file; labels are their identifiers or unique names, and every concept can be
         predicted. unknown_labels: skip labels that are no concept, or refuse them.
         """
-        train = as_dataset(X, y, label_names=label_names)
+        train = as_dataset(X, y, label_names=label_names, text=text, labels=labels)
         if self.valid_share is not None and not 0 < self.valid_share < 1:
             raise ParameterError(f"valid_share must lie between 0 and 1, got {self.valid_share!r}")
         run = run or Run(seed=self.seed, time_budget=self.time_budget, device=self.device)
@@ -144,7 +156,7 @@ class Zipfel:
             train, self.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels, run)
         check_trainable(train)
         with use_threads(run.threads):
-            self._fit(train, None if valid is None else _valid_dataset(valid), run)
+            self._fit(train, None if valid is None else validation_dataset(valid, text=text, labels=labels), run)
         return self
 
     def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:
@@ -212,15 +224,16 @@ class Zipfel:
     # -- answering -------------------------------------------------------------------------------------------------
 
     @holding_signals
-    def predict(self, X: Any, k: int = 5) -> Ranking:
+    def predict(self, X: Any, k: int = 5, *, text: Names = None) -> Ranking:
         """The k best labels of each document, best first, with their probabilities.
 
         A bonus for rare labels counts in the order but not in the probabilities, so these may rise within a row.
+        text: the column with the texts, or several, where X is a DataFrame.
         """
         self._check_fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k must be at least 1, got {k!r}")
-        rows = self.rows_.transform(X)
+        rows = self.rows_.transform(documents_of(X, text))
         with use_threads(self.threads):
             return self._ranking(rows, k).with_names(self.label_names_)
 
@@ -251,11 +264,13 @@ class Zipfel:
         return named(found, best, names, self.rows_, document)
 
     @holding_signals
-    def evaluate(self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
-        """All metrics of the predictions for X against the true labels; X may be a Dataset."""
+    def evaluate(
+        self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5), text: Names = None, labels: str | None = None
+    ) -> dict[str, float]:
+        """All metrics of the predictions for X against the true labels; X may be a Dataset, or a DataFrame."""
         self._check_fitted()
-        rows = self.rows_.transform(X)
-        truth = self._truth(as_dataset_of_any(X, y))
+        rows = self.rows_.transform(documents_of(X, text))
+        truth = self._truth(as_dataset_of_any(X, y, text=text, labels=labels))
         with use_threads(self.threads):
             ranking = self._ranking(rows, max(ks, default=1))
         n_points = int(self.training_["n_points"])
@@ -349,10 +364,6 @@ def _check_kept(model: Zipfel) -> None:
     n_points = model.training_["n_points"]
     if type(n_points) is not int or n_points < 1:
         raise ModelFileError(f"the model's n_points must be a number from 1 on, got {n_points!r:.60}")
-
-
-def _valid_dataset(valid: Dataset | tuple[Any, Any]) -> Dataset:
-    return valid if isinstance(valid, Dataset) else as_dataset(*valid)
 
 
 def _within(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import replace
 from typing import Any
 
@@ -12,30 +12,67 @@ import scipy.sparse as sp
 
 from zipfel.data import Dataset, binary, label_matrix
 from zipfel.errors import DataError
+from zipfel.frames import Names, frame_labels, frame_numbers, frame_texts, is_column, is_frame, values
 
 LabelNames = Sequence[str] | None
 
 
-def as_dataset(X: Any, Y: Any, *, label_names: LabelNames = None) -> Dataset:
-    """Documents with labels: X as texts or a matrix; Y as a 0/1 matrix, lists of names, or lists of ids."""
+def as_dataset(
+    X: Any, Y: Any, *, label_names: LabelNames = None, text: Names = None, labels: str | None = None
+) -> Dataset:
+    """Documents with labels: X as texts or a matrix; Y as a 0/1 matrix, lists of names, or lists of ids.
+
+    text, labels: columns of X, where it is a DataFrame.
+    """
     if isinstance(X, Dataset):
         if Y is not None:
             raise DataError("a Dataset brings its own labels: leave Y out")
         return X
+    if Y is not None and labels is not None:
+        raise DataError("y and labels= both name labels: give one of them")
+    if is_frame(X) and Y is None:
+        Y = frame_labels(X, labels)
+    X = documents_of(X, text)
     if Y is None:
         raise DataError(
             "fit requires y to be passed, but the target y is None: hand in a 0/1 matrix, or for each document the "
             "list of its label names or ids"
         )
-    labels, names = as_labels(Y, label_names)
+    matrix, names = as_labels(Y, label_names)
     texts, features = as_features(X)
-    return Dataset(Y=labels, X=features, texts=texts, label_names=names)
+    return Dataset(Y=matrix, X=features, texts=texts, label_names=names)
 
 
-def as_dataset_of_any(X: Any, Y: Any) -> Dataset:
+def validation_dataset(valid: Any, *, text: Names = None, labels: str | None = None) -> Dataset:
+    """A Dataset, a DataFrame, or a pair (X, y), as documents to make choices on."""
+    if isinstance(valid, tuple):
+        return as_dataset(*valid, text=text if is_frame(valid[0]) else None)
+    return as_dataset(valid, None, text=text, labels=labels)
+
+
+def documents_of(X: Any, text: Names = None) -> Any:
+    """X with the texts or the numbers of a DataFrame in its place; anything else as it is.
+
+    >>> documents_of(["a text"])
+    ['a text']
+    """
+    if not is_frame(X):
+        if text is not None:
+            raise DataError(f"text={text!r} names a column of a DataFrame, and X is {type(X).__name__}: leave it out")
+        return X
+    texts = frame_texts(X, text)
+    return frame_numbers(X) if texts is None else texts
+
+
+def as_dataset_of_any(X: Any, Y: Any, *, text: Names = None, labels: str | None = None) -> Dataset:
     """`as_dataset` of documents whose labels a model need not know: names are taken as they come."""
+    if is_frame(X):
+        if Y is None:
+            Y, labels = frame_labels(X, labels), None
+        X, text = documents_of(X, text), None
     if isinstance(X, Dataset) or Y is None or sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2):
-        return as_dataset(X, Y)
+        return as_dataset(X, Y, text=text, labels=labels)
+    Y = _rows_of(Y)
     names = sorted({label for row in Y for label in ([row] if isinstance(row, str) else row) if isinstance(label, str)})
     return as_dataset(X, Y, label_names=names or None)
 
@@ -62,11 +99,15 @@ def as_features(X: Any) -> tuple[list[str] | None, sp.csr_matrix | None]:
         return None, as_csr(X)
     if not isinstance(X, Iterable):
         raise DataError(f"X must be a list of texts or a matrix, got {type(X).__name__}")
+    if is_frame(X):
+        return as_features(documents_of(X))
     rows = list(X)
     if all(isinstance(row, str) for row in rows):
         return [str(row) for row in rows], None
     if any(isinstance(row, str) for row in rows):
-        raise DataError("X holds texts and other things; every document must be one text")
+        place = next(i for i, row in enumerate(rows) if not isinstance(row, str))
+        shown = f"{type(rows[place]).__name__} {str(rows[place])[:40]!r}"
+        raise DataError(f"X holds texts and other things: row {place} is {shown}; every document must be one text")
     try:
         return None, as_csr(np.asarray(rows, dtype=np.float64))
     except (TypeError, ValueError):
@@ -103,20 +144,60 @@ def as_labels(Y: Any, label_names: LabelNames = None) -> tuple[sp.csr_matrix, La
         Y = sp.csr_matrix(Y)
     if sp.issparse(Y):
         return binary(Y), label_names
-    rows = [_label_row(row) for row in Y]
+    rows = [_label_row(row, place) for place, row in enumerate(_rows_of(Y))]
     flat = [label for row in rows for label in row]
     if all(isinstance(label, str) for label in flat):
         return _from_names(rows, flat, label_names)
-    if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in flat):
+    if all(_is_id(label) for label in flat):
         return _from_ids(rows, flat, label_names)
-    raise DataError("Y mixes label names and label ids: use one of the two")
+    place, odd = _odd_label(rows)
+    raise DataError(
+        f"the labels of row {place} hold {odd!r:.60}: use label names or label ids, one of the two everywhere"
+    )
 
 
-def _label_row(row: Any) -> list[Any]:
+def _is_id(label: Any) -> bool:
+    return isinstance(label, int | np.integer) and not isinstance(label, bool)
+
+
+def _odd_label(rows: list[list[Any]]) -> tuple[int, Any]:
+    """(row, label) of the first label that is of another kind than the first one."""
+    found = [(place, label) for place, row in enumerate(rows) for label in row]
+    named = isinstance(found[0][1], str)
+    return next(pair for pair in found if not (isinstance(pair[1], str) if named else _is_id(pair[1])))
+
+
+def _rows_of(Y: Any) -> list[Any]:
+    """The labels of each document. Strings that look like lists of labels are refused."""
+    if is_frame(Y):
+        names = [str(name) for name in Y.columns]
+        if len(names) != 1:
+            raise DataError(f"y is a DataFrame with {len(names)} columns: hand in its column of labels, or a 0/1 array")
+        Y = Y[names[0]]
+    rows = [[] if row is None else row for row in values(Y)] if is_column(Y) else list(Y)
+    if rows and all(isinstance(row, str) or not len(row) for row in rows if isinstance(row, Sized)):
+        _refuse_joined([row for row in rows if isinstance(row, str)])
+    return rows
+
+
+def _refuse_joined(rows: list[str]) -> None:
+    """Raises where each string would be one label, and many look like several."""
+    for separator in "|;,\t":
+        joined = [row for row in rows if separator in row]
+        if len(joined) * 10 > len(rows):
+            raise DataError(
+                f"y holds strings that look like several labels, such as {joined[0][:60]!r}: hand in lists, e.g. "
+                f"[row.split({separator!r}) for row in y]; or [[row] for row in y] if each is one label"
+            )
+
+
+def _label_row(row: Any, place: int) -> list[Any]:
     if isinstance(row, str | int | np.integer):
         return [row]
     if not isinstance(row, Iterable):
-        raise DataError(f"each row of Y must be a list of labels, got {type(row).__name__}")
+        raise DataError(
+            f"the labels of row {place} must be a list of labels, got {type(row).__name__} {str(row)[:40]!r}"
+        )
     return list(row)
 
 

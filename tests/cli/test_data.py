@@ -119,3 +119,19 @@ def test_pack_and_check(rows: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="already"):
         data("pack", rows, tmp_path / "packed")
     assert data("pack", rows, tmp_path / "packed", "--force").exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("sample",), ("convert",), ("split", "other.jsonl")])
+def test_nothing_is_replaced_silently_and_the_input_never(rows: Path, words: tuple[str, ...]) -> None:
+    before = rows.read_bytes()
+    more = [rows.parent / word for word in words[1:]]
+    for options in ([], ["--force"]):
+        with pytest.raises(ParameterError, match="is the input"):
+            data(words[0], rows, rows, *more, *options)
+    other = rows.parent / "there.jsonl"
+    other.write_text("kept")
+    with pytest.raises(ParameterError, match="exists already: choose another name, or add --force"):
+        data(words[0], rows, other, *more)
+    assert (rows.read_bytes(), other.read_text()) == (before, "kept")
+    assert data(words[0], rows, other, *more, "--force").exit_code == 0
+    assert other.read_text() != "kept"

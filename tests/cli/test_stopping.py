@@ -118,7 +118,7 @@ def _words(command: str, folder: Path) -> list[str]:
     if command == "fit":
         return ["fit", str(data), "--out", "out"]
     if command == "convert":
-        return ["data", "convert", str(data), "out.jsonl"]
+        return ["data", "convert", str(data), "out.jsonl", "--force"]
     small = folder / "small.jsonl"
     small.write_text("".join(json.dumps(row) + "\n" for row in ROWS * 50))
     assert zipfel("fit", small, "--out", folder / "model", "--preset", "quick").exit_code == 0

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli.console import print_json, say
-from zipfel.cli.options import Format, Json, LabelColumn, Labels, LabelSeparator, TextColumn
+from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, TextColumn
 
 if TYPE_CHECKING:
-    from zipfel.data import Dataset, Stats
+    from zipfel.data import Dataset
 
 app = typer.Typer(
     help="Look at, convert, split, sample and make up data sets.\n\n"
@@ -47,7 +47,9 @@ def stats(
     if json:
         print_json({"name": dataset.name, **found.to_dict()})
     else:
-        _show_stats(dataset, found)
+        from zipfel.cli.statistics import show_stats
+
+        show_stats(dataset, found)
 
 
 @app.command()
@@ -60,6 +62,7 @@ def convert(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Write a data set in another format.
@@ -68,8 +71,9 @@ def convert(
 
     Example:  zipfel data convert bibtex-train.arff train.txt.gz
     """
+    refuse_existing([out], file, force=force)
     dataset = _read(file, format, labels, text_column, label_column, label_separator)
-    _write([(dataset, out)], to, as_json=json)
+    _write([(dataset, out)], to, as_json=json, source=file, force=force)
 
 
 @app.command()
@@ -85,6 +89,7 @@ def split(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Split in two by a hash of each row's id (else its text, else its number): the same on every machine.
@@ -96,8 +101,9 @@ def split(
 
     if rest.resolve() == held.resolve():
         raise ParameterError(f"REST and HELD are the same file, {rest}: the second part would replace the first")
+    refuse_existing([rest, held], file, force=force)
     parts = halve(_read(file, format, labels, text_column, label_column, label_separator), share, salt=salt)
-    _write(list(zip(parts, (rest, held), strict=True)), to, as_json=json)
+    _write(list(zip(parts, (rest, held), strict=True)), to, as_json=json, source=file, force=force)
 
 
 @app.command()
@@ -112,6 +118,7 @@ def sample(
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Keep some rows, chosen by the hash that `split` uses: reproducible, and a larger sample holds the smaller one.
@@ -120,8 +127,9 @@ def sample(
     """
     from zipfel.data import sample as pick
 
+    refuse_existing([out], file, force=force)
     dataset = _read(file, format, labels, text_column, label_column, label_separator)
-    _write([(pick(dataset, rows, salt=salt), out)], to, as_json=json)
+    _write([(pick(dataset, rows, salt=salt), out)], to, as_json=json, source=file, force=force)
 
 
 @app.command()
@@ -138,6 +146,7 @@ def synth(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Another number, other data.", min=0)] = 0,
     to: To = "auto",
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Make up data with power-law labels that can be learned, for tests of scale.
@@ -155,7 +164,7 @@ def synth(
             labels_per_point=min(5.5, labels) if labels_per_point is None else labels_per_point,
             seed=seed,
         )
-    _write([(dataset, out)], to, as_json=json)
+    _write([(dataset, out)], to, as_json=json, force=force)
 
 
 @app.command()
@@ -249,10 +258,11 @@ def _read(
     return dataset
 
 
-def _write(parts: list[tuple[Dataset, Path]], to: str, *, as_json: bool) -> None:
+def _write(parts: list[tuple[Dataset, Path]], to: str, *, as_json: bool, source: str = "", force: bool) -> None:
     from zipfel.data import write
 
     made: list[dict[str, Any]] = []
+    refuse_existing([path for _, path in parts], source, force=force)
     for dataset, path in parts:
         with _busy(f"writing {path}"):
             files = [*write(dataset, path, format=to), *_names_beside(dataset, path, to)]
@@ -262,6 +272,19 @@ def _write(parts: list[tuple[Dataset, Path]], to: str, *, as_json: bool) -> None
         return
     for part in made:
         typer.echo(f"{part['n_points']:,} rows -> {', '.join(part['files'])}")
+
+
+def refuse_existing(targets: list[Path], source: str = "", *, force: bool) -> None:
+    """Nothing is replaced that nobody asked for, and the input never."""
+    from zipfel.errors import ParameterError
+
+    for target in targets:
+        if source and target.exists() and Path(source).exists() and target.samefile(source):
+            raise ParameterError(f"{target} is the input: choose another name for the output")
+        if target.is_dir():
+            raise ParameterError(f"{target} is a folder: name a file in it")
+        if target.exists() and target.is_file() and not force:
+            raise ParameterError(f"{target} exists already: choose another name, or add --force to replace it")
 
 
 def _names_beside(dataset: Dataset, path: Path, to: str) -> list[Path]:
@@ -284,60 +307,3 @@ def _busy(what: str) -> Any:
     from contextlib import nullcontext
 
     return nullcontext()
-
-
-def _show_stats(dataset: Dataset, found: Stats) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, value in _facts(found):
-        facts.add_row(name, value)
-    console = Console()
-    console.print(dataset.name, style="bold", highlight=False, markup=False)
-    console.print(facts, highlight=False)
-    groups = Table(box=None, padding=(0, 2, 0, 0))
-    for i, column in enumerate(("labels by points", "labels", "share", "pairs", "share")):
-        groups.add_column(column, justify="right" if i else "left")
-    for b in found.buckets:
-        groups.add_row(b.name, f"{b.labels:,}", f"{b.label_share:.1%}", f"{b.pairs:,}", f"{b.pair_share:.1%}")
-    console.print()
-    console.print(groups, highlight=False)
-    console.print()
-    console.print(_histogram(found), highlight=False)
-
-
-def _facts(found: Stats) -> list[tuple[str, str]]:
-    rows = [
-        ("points", f"{found.n_points:,}"),
-        (
-            "features",
-            f"{found.n_features:,} ({found.features_a_point:.1f} a point)" if found.n_features else "raw text",
-        ),
-        ("labels", f"{found.n_labels:,}"),
-        ("labels a point", f"{found.labels_a_point:.2f} (at most {found.most_labels_a_point:,})"),
-        ("points a label", f"{found.points_a_label:.2f} (at most {found.most_points_a_label:,})"),
-        ("tail labels", f"{found.tail_share:.1%} have at most 5 points"),
-    ]
-    for what, count in (("labels", found.rows_without_labels), ("features", found.rows_without_features)):
-        if count:
-            rows.append((f"rows without {what}", f"{count:,}"))
-    return rows
-
-
-def _histogram(found: Stats) -> Any:
-    """Bars of labels by their number of points; the colours tell tail, torso and head."""
-    from rich.table import Table
-
-    colours = {"tail": "cyan", "torso": "green", "head": "yellow"}
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("points a label", justify="right")
-    table.add_column("labels", justify="right")
-    table.add_column("")
-    longest = max((bar.labels for bar in found.histogram), default=1) or 1
-    for bar in found.histogram:
-        width = round(40 * bar.labels / longest)
-        drawn = "█" * width or ("▏" if bar.labels else "")
-        points = f"{bar.low:,}" if bar.low == bar.high else f"{bar.low:,}-{bar.high:,}"
-        table.add_row(points, f"{bar.labels:,}", f"[{colours[bar.bucket]}]{drawn}[/] {bar.bucket}")
-    return table

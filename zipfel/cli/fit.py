@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ def fit(
     seed: options.Seed = 0,
     time_budget: options.TimeBudget = None,
     resume: options.Resume = False,
+    force: options.Force = False,
     device: options.Device = "cpu",
     workers: options.Workers = None,
     address: options.Address = None,
@@ -54,6 +56,7 @@ def fit(
     zipfel fit train.jsonl --out model --test test.jsonl
     """
     from zipfel.data import read
+    from zipfel.persistence import writing
     from zipfel.run import check_device
 
     start = time.monotonic()
@@ -62,16 +65,16 @@ def fit(
     params, vectorizer = parse_settings(set_ or [])
     model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
     check_device(device)
-    _refuse_bad_target(out)
     concepts = read_concepts(vocabulary, unknown_labels)
-    dataset = read_told(read, train, fields)
-    # A second file has the same form as the first, but labels of its own.
-    alike = {**fields, "labels": None}
-    validation = read_told(read, valid, alike) if valid else None
-    testing = read_told(read, test, alike) if test else None
-    run = _run(seed, threads, time_budget, device, out, resume)
-    with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
-        scores = fit_and_save(model, dataset, validation, testing, run, out, concepts, unknown_labels)
+    with writing(out, force, needed=_estimated_bytes(train)):
+        dataset = read_told(read, train, fields)
+        # A second file has the same form as the first, but labels of its own.
+        alike = {**fields, "labels": None}
+        validation = read_told(read, valid, alike) if valid else None
+        testing = read_told(read, test, alike) if test else None
+        run = _run(seed, threads, time_budget, device, out, resume)
+        with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
+            scores = fit_and_save(model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force)
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
 
@@ -126,6 +129,8 @@ def fit_and_save(
     out: Path,
     vocabulary: Vocabulary | None = None,
     unknown_labels: str = "skip",
+    *,
+    force: bool = False,
 ) -> dict[str, float]:
     """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there."""
     from zipfel.persistence import save_or_rescue
@@ -136,7 +141,7 @@ def fit_and_save(
         with run.progress.task("evaluating"):
             scores = model.evaluate(test)
         model.metrics_ = scores
-    save_or_rescue(model.save, out)
+    save_or_rescue(partial(model.save, force=force), out)
     if run.checkpoint is not None:
         shutil.rmtree(run.checkpoint, ignore_errors=True)
     return scores
@@ -230,10 +235,10 @@ def read_concepts(vocabulary: str | None, unknown_labels: str) -> Vocabulary | N
     return read_vocabulary(vocabulary) if vocabulary else None
 
 
-def _refuse_bad_target(out: Path) -> None:
-    from zipfel.persistence import check_target
-
-    check_target(out)
+def _estimated_bytes(train: str) -> int:
+    """Room that a model of this file may need: about as much as the file."""
+    path = Path(train)
+    return path.stat().st_size if path.is_file() else 0
 
 
 def read_told(read: Any, path: str, fields: dict[str, str | None], *, silent: bool = False) -> Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from zipfel.cli.console import TerminalProgress, print_json
 from zipfel.cli.fit import read_told
-from zipfel.cli.options import Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
+from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
 
 
 def update(
@@ -25,6 +26,7 @@ def update(
     label_separator: LabelSeparator = None,
     format_: Format = "auto",
     threads: Threads = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Add tagged documents to a model without training it (auto, knn, dxml): they vote at once.
@@ -35,19 +37,19 @@ def update(
     """
     from zipfel.classifier import Zipfel
     from zipfel.data import read
-    from zipfel.persistence import check_target, save_or_rescue
+    from zipfel.persistence import save_or_rescue, writing
 
     start, target = time.monotonic(), out or model
-    check_target(target)
     loaded = Zipfel.load(model)
     loaded.threads, kept = threads, loaded.threads
     known = loaded.n_labels_
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    dataset = read_told(read, file, {**options, "label_separator": label_separator, "format": format_})
-    with TerminalProgress().task("adding"):
-        loaded.partial_fit(dataset)
-    loaded.threads = kept
-    save_or_rescue(loaded.save, target)
+    with writing(target, force):
+        dataset = read_told(read, file, {**options, "label_separator": label_separator, "format": format_})
+        with TerminalProgress().task("adding"):
+            loaded.partial_fit(dataset)
+        loaded.threads = kept
+        save_or_rescue(partial(loaded.save, force=force), target)
     added, seconds = loaded.n_labels_ - known, time.monotonic() - start
     if json:
         facts = {"model": str(target), "added": dataset.n_points, "new_labels": added}
