@@ -31,7 +31,7 @@ from zipfel.inputs import (
 from zipfel.methods import Points, State, make_method, method_class, method_names
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import calibration_errors, evaluate
-from zipfel.persistence import ModelFiles, load_model, read_names, save_model
+from zipfel.persistence import ModelFiles, arrays_within, check_kept, load_model, read_names, save_model
 from zipfel.probabilities import fit_calibrated, with_probabilities
 from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
@@ -342,7 +342,7 @@ class Zipfel:
         n_features, n_labels = int(config["n_features"]), int(config["n_labels"])
         model.n_features_in_, model.n_labels_ = n_features, n_labels
         model.training_, model.metrics_ = dict(config["training"]), dict(config["metrics"])
-        _check_kept(model)
+        check_kept(model.threads, model.training_["n_points"])
         counts = State(files.arrays).array("label_counts", shape=(n_labels,))
         if counts.dtype.kind != "i" or counts.min(initial=0) < 0:
             raise ModelFileError("the model's label_counts must be whole numbers from 0 on")
@@ -351,20 +351,7 @@ class Zipfel:
         model.vocabulary_ = kept_vocabulary(files, n_labels)
         model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
         model.method_ = make_method(config["method"], config["params"])
-        model.method_.restore(State(_within("method.", files.arrays), config["facts"]), n_features, n_labels)
+        model.method_.restore(State(arrays_within("method.", files.arrays), config["facts"]), n_features, n_labels)
         calibration = config.get("calibration")
         model.calibration_ = None if calibration is None else Calibration.from_facts(calibration)
         return model
-
-
-def _check_kept(model: Zipfel) -> None:
-    """What a model folder says besides the method's own state, as far as answering needs it."""
-    if model.threads is not None and (type(model.threads) is not int or not 0 < model.threads <= 1024):
-        raise ModelFileError(f"the model's threads must be a number from 1 to 1024, got {model.threads!r:.60}")
-    n_points = model.training_["n_points"]
-    if type(n_points) is not int or n_points < 1:
-        raise ModelFileError(f"the model's n_points must be a number from 1 on, got {n_points!r:.60}")
-
-
-def _within(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -40,8 +40,8 @@ from zipfel.saving import (
 from zipfel.tensors import read_tensors, write_tensors
 
 __all__ = [
-    "ModelFiles", "check_target", "folder_size", "load_model", "read_config", "read_names", "save_model",
-    "save_or_rescue", "writing",
+    "ModelFiles", "arrays_within", "check_kept", "check_target", "folder_size", "load_model", "read_config",
+    "read_names", "save_model", "save_or_rescue", "writing",
 ]  # fmt: skip
 
 FORMAT_VERSION = 1
@@ -281,3 +281,16 @@ def read_names(documents: Mapping[str, Any], key: str, size: int) -> list[str] |
     if not isinstance(names, list) or len(names) != size or not all(isinstance(name, str) for name in names):
         raise ModelFileError(f"{key}.json of the model is damaged: it must be a list of {size} names")
     return names
+
+
+def check_kept(threads: Any, n_points: Any) -> None:
+    """What a model folder says besides the method's own state, as far as answering needs it."""
+    if threads is not None and (type(threads) is not int or not 0 < threads <= 1024):
+        raise ModelFileError(f"the model's threads must be a number from 1 to 1024, got {threads!r:.60}")
+    if type(n_points) is not int or n_points < 1:
+        raise ModelFileError(f"the model's n_points must be a number from 1 on, got {n_points!r:.60}")
+
+
+def arrays_within(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
