@@ -25,6 +25,9 @@ def serve(
     token_file: Annotated[
         Path | None, typer.Option(help="Bearer tokens, one a line; ZIPFEL_TOKENS is read as well.")
     ] = None,
+    feedback: Annotated[
+        Path | None, typer.Option(metavar="DB", help="SQLite file for feedback (default: beside each model).")
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Reload a model when its folder changes.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Learn nothing and keep no feedback.")] = False,
     allow_origin: Annotated[
@@ -63,7 +66,7 @@ def serve(
     if threads is not None:
         set_threads(threads)
     log.requests = not quiet
-    service = Service(folders, settings, tokens, named_files(train or [], list(folders)))
+    service = Service(folders, settings, tokens, named_files(train or [], list(folders)), feedback)
     in_main_thread(lambda: run(service, watch=watch, when_ready=lambda address: say(f"serving on {address}")))
 
 

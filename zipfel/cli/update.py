@@ -5,18 +5,27 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zipfel.cli.console import TerminalProgress, print_json
+from zipfel.cli.console import TerminalProgress, print_json, say
 from zipfel.cli.fit import read_told
 from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
+
+if TYPE_CHECKING:
+    from zipfel.classifier import Zipfel
+
+LAST_FEEDBACK = "feedback"
+"""Key of `Zipfel.training_`: number of the last verdict that the model has learned."""
 
 
 def update(
     model: Model,
-    file: Annotated[str, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")],
+    file: Annotated[str | None, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")] = None,
+    feedback: Annotated[
+        Path | None, typer.Option(metavar="DB", help="Learn from what `zipfel serve` kept: accepted labels, each once.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the new model (default: it replaces the old one).")
     ] = None,
@@ -34,28 +43,52 @@ def update(
     Labels that the model does not know yet are taken in, words that it does not know are not.
 
     zipfel update model new.jsonl --out model2
+
+    zipfel update model --feedback model.feedback.sqlite
     """
     from zipfel.classifier import Zipfel
     from zipfel.data import read
+    from zipfel.errors import ParameterError
     from zipfel.persistence import save_or_rescue, writing
 
     start, target = time.monotonic(), out or model
+    if file is None and feedback is None:
+        raise ParameterError("there is nothing to learn from: name a file of documents, or --feedback DB")
     loaded = Zipfel.load(model)
     loaded.threads, kept = threads, loaded.threads
     known = loaded.n_labels_
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    n_documents = 0
     with writing(target, force):
-        dataset = read_told(read, file, {**options, "label_separator": label_separator, "format": format_})
-        with TerminalProgress().task("adding"):
-            loaded.partial_fit(dataset)
+        if file is not None:
+            dataset = read_told(read, file, {**options, "label_separator": label_separator, "format": format_})
+            with TerminalProgress().task("adding"):
+                loaded.partial_fit(dataset)
+            n_documents += dataset.n_points
+        if feedback is not None:
+            n_documents += _learn(loaded, feedback)
         loaded.threads = kept
         save_or_rescue(partial(loaded.save, force=force), target)
     added, seconds = loaded.n_labels_ - known, time.monotonic() - start
     if json:
-        facts = {"model": str(target), "added": dataset.n_points, "new_labels": added}
+        facts = {"model": str(target), "added": n_documents, "new_labels": added}
         print_json({**facts, "n_points": loaded.training_["n_points"], "seconds": round(seconds, 3)})
         return
     typer.echo(
-        f"{dataset.n_points:,} documents and {added:,} new labels added in {seconds:.1f} s; "
+        f"{n_documents:,} documents and {added:,} new labels added in {seconds:.1f} s; "
         f"the model in {target} now has {loaded.training_['n_points']:,} documents"
     )
+
+
+def _learn(model: Zipfel, file: Path) -> int:
+    """Adds the texts of which labels were accepted since the last time; returns how many there are."""
+    from zipfel.serve.feedback import read_feedback
+
+    found = read_feedback(file, after=int(model.training_.get(LAST_FEEDBACK, 0)))
+    if found.texts:
+        with TerminalProgress().task("adding feedback"):
+            model.partial_fit(found.texts, found.tags)
+    model.training_[LAST_FEEDBACK] = found.last
+    left_out = f"{found.n_rejected:,} rejected labels, {found.n_without:,} texts without an accepted one are left out"
+    say(f"{file}: {len(found.texts):,} new texts with accepted labels; {left_out}")
+    return len(found.texts)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
-from zipfel.serve.schemas import Documents, ExplainBody, Found, PredictBody, Prediction
+from zipfel.serve.schemas import Documents, ExplainBody, FeedbackBody, Found, PredictBody, Prediction, UpdateBody
 from zipfel.serve.served import Document, Labels, ServedModel, WhyAnswered
 
 
@@ -87,6 +87,7 @@ def model_card(served: ServedModel) -> dict[str, Any]:
 
 def router(service: Service) -> APIRouter:
     api = APIRouter(prefix="/v1", tags=["zipfel"])
+    _add_learning(api, service)
 
     @api.post("/predict", response_model=Prediction)
     async def predict(body: PredictBody) -> Response:
@@ -138,3 +139,28 @@ def router(service: Service) -> APIRouter:
         return json_response(model_card(service.model(name)))
 
     return api
+
+
+def _add_learning(api: APIRouter, service: Service) -> None:
+    @api.post("/update")
+    async def update(body: UpdateBody) -> Response:
+        """Adds documents to a model; the answer comes when they are on disk and the new model answers."""
+        served = service.model(body.model)
+        before = served.snapshot
+        labels = before.labels
+        tags = [
+            [label if body.new_labels and labels.position(label) is None else labels.known[service.label(before, label)]
+             for label in document.labels] for document in body.documents
+        ]  # fmt: skip
+        snapshot = await service.learn(served, [document.text for document in body.documents], tags)
+        facts = {"model": served.name, "added": len(tags), "new_labels": len(snapshot.labels) - len(labels)}
+        return json_response(facts | {"n_documents": snapshot.model.training_["n_points"], "version": snapshot.version})
+
+    @api.post("/feedback")
+    async def feedback(body: FeedbackBody) -> Response:
+        """Keeps which labels of a text were accepted and rejected, for `zipfel update --feedback`."""
+        if not body.accepted and not body.rejected:
+            raise RequestError(422, "send at least one label in `accepted` or `rejected`")
+        served = service.model(body.model)
+        kept = await service.keep_feedback(served, body.text, body.accepted, body.rejected)
+        return json_response({"model": served.name, "kept": kept})

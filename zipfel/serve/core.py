@@ -15,26 +15,31 @@ from zipfel.data.documents import check_unicode
 from zipfel.errors import ZipfelError, nearest
 from zipfel.serve.batching import Batcher, BatchFacts
 from zipfel.serve.errors import RequestError
-from zipfel.serve.learning import learned
+from zipfel.serve.feedback import add_feedback, feedback_path
+from zipfel.serve.learning import Learner, stamp_of
 from zipfel.serve.logs import log
 from zipfel.serve.metrics import Gauge, Metrics
 from zipfel.serve.served import Answered, Document, ServedModel, Snapshot, WhyAnswered
 from zipfel.serve.settings import Settings, Tokens
 
 T = TypeVar("T")
+Tagged = tuple[str, Sequence[str]]
+"""A text and its labels."""
 
 
 @dataclass
 class Service:
     """Models by name, the first of which answers where a request names none.
 
-    folders: model folder by name. ready: set once all models are loaded. draining: set when the process is to stop.
+    folders: model folder by name. train: training file by name, for the beginnings of documents. feedback: file for
+    feedback; beside each model where it is None. draining: set when the process is to stop.
     """
 
     folders: Mapping[str, Path]
     settings: Settings = field(default_factory=Settings)
     tokens: Tokens = field(default_factory=lambda: Tokens([]))
     train: Mapping[str, str] = field(default_factory=dict)
+    feedback: Path | None = None
 
     def __post_init__(self) -> None:
         self.models: dict[str, ServedModel] = {}
@@ -43,6 +48,9 @@ class Service:
         self.in_flight = 0
         self.failure: BaseException | None = None
         self._batchers: dict[str, Batcher[Document, Answered]] = {}
+        self._learners: dict[str, Learner] = {}
+        self._lessons: dict[str, Batcher[Tagged, Snapshot]] = {}
+        self._saving: dict[str, asyncio.Task[None]] = {}
         self._background = ThreadPoolExecutor(1, "zipfel-background")
         self.metrics.gauges += [
             Gauge("zipfel_in_flight", "Requests that are worked on or wait.", lambda: {"": self.in_flight}),
@@ -63,14 +71,22 @@ class Service:
         """Loads all models; an error is kept in `failure`."""
         try:
             for name, folder in self.folders.items():
-                self.add(await self.in_background(functools.partial(load_model, name, folder, self.train.get(name))))
+                served = await self.in_background(functools.partial(load_model, name, folder, self.train.get(name)))
+                learner = Learner(served)
+                if self.settings.learning and hasattr(served.snapshot.model.method_, "partial_fit"):
+                    await self.in_background(learner.open)
+                self.add(served, learner)
         except Exception as error:  # noqa: BLE001 - the server ends, and the command raises it
             self.failure = error
 
-    def add(self, served: ServedModel) -> None:
+    def add(self, served: ServedModel, learner: Learner) -> None:
         tell = functools.partial(self._tell, served.name)
         self._batchers[served.name] = Batcher(served.answer, served.executor, self.settings.batch_texts, tell)
+        self._learners[served.name] = learner
+        self._lessons[served.name] = Batcher(learner.learn, self._background, self.settings.learn_texts)
         self.models[served.name] = served
+        if learner.unsaved:
+            self._save_later(served.name)
         log("model loaded", model=served.name, labels=len(served.snapshot.labels))
 
     def _tell(self, name: str, facts: BatchFacts) -> None:
@@ -91,14 +107,13 @@ class Service:
         """Loads the folder again and swaps the model in; the old one goes on where the folder can't be used."""
         served = self.models[name]
         try:
-            fresh = await self.in_background(functools.partial(_reloaded, served))
+            await self.in_background(self._learners[name].reload)
         except (ZipfelError, OSError) as error:
             log("reload failed: the model in memory goes on", level="error", model=name, error=str(error))
             self.metrics.reloads.add(name, "failed")
             return False
-        served.snapshot = fresh
         self.metrics.reloads.add(name, "done")
-        log("model reloaded", model=name, version=fresh.version)
+        log("model reloaded", model=name, version=served.snapshot.version)
         return True
 
     async def in_background(self, job: Callable[[], T]) -> T:
@@ -141,14 +156,60 @@ class Service:
         job = functools.partial(snapshot.labels.find, query, language, limit)
         return snapshot, await asyncio.get_running_loop().run_in_executor(None, job)
 
-    async def learn(self, served: ServedModel, texts: Sequence[str], tags: Sequence[Sequence[str]]) -> None:
-        """Adds documents with their labels to the model."""
-        if not self.settings.learning:
-            raise RequestError(403, "this service is read-only: it does not learn")
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    async def learn(self, served: ServedModel, texts: Sequence[str], tags: Sequence[Sequence[str]]) -> Snapshot:
+        """Adds documents with their labels to the model; returns when they are on disk and the new model answers."""
+        self._check_learning()
+        if not served.snapshot.takes_texts:
+            raise RequestError(422, "this model was trained on ready-made features: use `zipfel update`")
+        if not hasattr(served.snapshot.model.method_, "partial_fit"):
+            raise RequestError(422, f"the method {served.snapshot.model.method!r} can't learn without a new fit")
         self.check_documents(texts)
-        if texts:
-            served.snapshot = await self.in_background(functools.partial(learned, served, texts, tags))
-            self.metrics.learned.add(served.name, amount=len(texts))
+        if not texts:
+            return served.snapshot
+        snapshot = await self._lessons[served.name].ask(list(zip(texts, tags, strict=True)), 0)
+        self.metrics.learned.add(served.name, amount=len(texts))
+        self._save_later(served.name)
+        return snapshot
+
+    def _save_later(self, name: str) -> None:
+        """Saves the model after a while, once for all that is learned until then."""
+
+        async def save() -> None:
+            await asyncio.sleep(self.settings.save_seconds)
+            del self._saving[name]
+            await self.in_background(self._learners[name].save)
+
+        if name not in self._saving:
+            self._saving[name] = asyncio.get_running_loop().create_task(save())
+
+    async def keep_feedback(
+        self, served: ServedModel, text: str, accepted: Sequence[str], rejected: Sequence[str]
+    ) -> int:
+        """Keeps verdicts on labels of a text; returns how many there were, when they are on disk."""
+        self._check_learning()
+        self.check_documents([text])
+        known = served.snapshot.labels.known
+        good, bad = ([known[self.label(served.snapshot, label)] for label in labels] for labels in (accepted, rejected))
+        path = self.feedback or feedback_path(served.folder)
+        return await self.in_background(functools.partial(add_feedback, path, served.name, text, good, bad))
+
+    def _check_learning(self) -> None:
+        if not self.settings.learning:
+            raise RequestError(403, "this service is read-only: it learns nothing and keeps no feedback")
+
+    def changed_folders(self) -> list[str]:
+        """Models whose folder holds another model than the one that was last read or written."""
+        stamps = ((name, stamp_of(served), served.stamp) for name, served in self.models.items())
+        return [name for name, now, then in stamps if now is not None and now != then]
+
+    async def save_all(self) -> None:
+        """Saves what was learned; called when no request is left."""
+        for task in self._saving.values():
+            task.cancel()
+        for learner in self._learners.values():
+            await self.in_background(learner.close)
 
     # -- limits ------------------------------------------------------------------------------------------------------
 
@@ -183,12 +244,9 @@ class Service:
 
 def load_model(name: str, folder: Path, train: str | None = None) -> ServedModel:
     served = ServedModel(name, folder, Snapshot.of(Zipfel.load(folder)), read_openings(train))
+    served.stamp = stamp_of(served)
     served.warm(served.snapshot)
     return served
-
-
-def _reloaded(served: ServedModel) -> Snapshot:
-    return served.warm(Snapshot.of(Zipfel.load(served.folder), served.snapshot.version + 1))
 
 
 def read_openings(train: str | None, length: int = 240) -> list[str]:

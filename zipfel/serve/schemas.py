@@ -43,6 +43,30 @@ class ExplainBody(Documents):
     labels: list[str] | None = Field(None, description="Explain these labels instead of the k best.", max_length=100)
 
 
+class TaggedText(Body):
+    """A document to learn from."""
+
+    text: str
+    labels: list[str] = Field(min_length=1, max_length=1000, description="Identifiers or names.")
+
+
+class UpdateBody(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"documents": [{"text": _EXAMPLE, "labels": ["web::browser"]}]}]}
+    )
+    documents: list[TaggedText] = Field(min_length=1)
+    model: str | None = None
+    new_labels: bool = Field(False, description="Take labels in that the model does not know.")
+
+
+class FeedbackBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": _EXAMPLE, "accepted": ["web::browser"]}]})
+    text: str
+    accepted: list[str] = Field(default_factory=list, max_length=1000)
+    rejected: list[str] = Field(default_factory=list, max_length=1000)
+    model: str | None = None
+
+
 class Label(BaseModel):
     """A label of a document."""
 

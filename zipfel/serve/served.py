@@ -128,12 +128,16 @@ class WhyAnswered:
 
 @dataclass
 class ServedModel:
-    """A model by name. `snapshot` is replaced as a whole; a batch works on the one that it began with."""
+    """A model by name. `snapshot` is replaced as a whole; a batch works on the one that it began with.
+
+    openings: how each training document begins. stamp: of the folder when it was last read or written.
+    """
 
     name: str
     folder: Path
     snapshot: Snapshot
     openings: Sequence[str] = ()
+    stamp: tuple[int, int] | None = None
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "zipfel-inference"))
 
     def answer(self, documents: Sequence[Document], sizes: Sequence[int], k: int) -> list[Answered]:
@@ -155,8 +159,10 @@ class ServedModel:
 
     def warm(self, snapshot: Snapshot) -> Snapshot:
         """Predicts once, so that no request has to wait for kernels that compile or tables that are built."""
-        document: Document = "a" if snapshot.takes_texts else {}
-        snapshot.model.predict(_features(snapshot, [document]), 1)
+        names = snapshot.model.rows_.feature_names or ()
+        document: Document = " ".join(names[:20]) if snapshot.takes_texts else {}
+        for n_documents in (1, 16):  # one document and several take different kernels
+            snapshot.model.predict(_features(snapshot, [document] * n_documents), 1)
         return snapshot
 
 

@@ -6,14 +6,13 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from zipfel.saving import CONFIG
 from zipfel.serve.app import make_app
 from zipfel.serve.core import Service
+from zipfel.serve.learning import stamp_of
 from zipfel.serve.logs import log
 
 
@@ -78,15 +77,14 @@ class Server(uvicorn.Server):
             await self.service.reload(name)
 
     async def _watch_folders(self) -> None:
-        """Reloads a model when its config.json is another one, which is the last file that a new model gets."""
-        stamps = {name: _stamp(folder) for name, folder in self.service.folders.items()}
+        """Reloads a model when its folder holds another one."""
+        failed: dict[str, object] = {}
         while True:
             await asyncio.sleep(self.service.settings.watch_seconds)
-            for name, folder in self.service.folders.items():
-                stamp = _stamp(folder)
-                if stamp is not None and stamp != stamps[name]:
-                    stamps[name] = stamp
-                    await self.service.reload(name)
+            for name in self.service.changed_folders():
+                stamp = stamp_of(self.service.models[name])
+                if failed.get(name) != stamp and not await self.service.reload(name):
+                    failed[name] = stamp  # a folder that can't be used is not read again and again
 
     async def shutdown(self, sockets: Any = None) -> None:
         self.service.draining = True
@@ -95,6 +93,7 @@ class Server(uvicorn.Server):
             task.cancel()
         await self._drain()
         await super().shutdown(sockets)
+        await self.service.save_all()
         self.service.close()
         log("stopped")
 
@@ -111,14 +110,6 @@ class Server(uvicorn.Server):
         with super().capture_signals():
             yield
             self._captured_signals.clear()
-
-
-def _stamp(folder: Path) -> tuple[int, int] | None:
-    try:
-        found = (folder / CONFIG).stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino
 
 
 def run(service: Service, *, watch: bool = False, when_ready: Callable[[str], None] | None = None) -> None:

@@ -23,7 +23,8 @@ class Settings:
 
     max_requests: requests that are worked on or wait at the same time; the next one gets 429. batch_texts: documents
     that the model is given at once. body_seconds: time that a client has to send a body. drain_seconds: time after
-    SIGTERM in which open connections are still served. tokens: digests, see `Tokens`.
+    SIGTERM in which open connections are still served. save_seconds: after a document was learned until the model is
+    saved. learn_texts: documents that are learned at once. origins: those that CORS lets in.
     """
 
     host: str = "127.0.0.1"
@@ -39,6 +40,8 @@ class Settings:
     drain_seconds: float = 1.0
     stop_seconds: float = 30.0
     watch_seconds: float = 2.0
+    save_seconds: float = 2.0
+    learn_texts: int = 1000
     learning: bool = True
     origins: tuple[str, ...] = ()
 
