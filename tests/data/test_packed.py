@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.data.conftest import Put
-from zipfel.data import Dataset, check_packed, is_packed, open_packed, pack, read, read_documents
+from zipfel.data import Dataset, check_packed, chunks, is_packed, open_packed, pack, read, read_documents
 from zipfel.data.packed import DTYPES, MANIFEST, digest_json
 from zipfel.errors import DataError
 
@@ -128,3 +128,12 @@ def test_texts_that_are_not_utf8_are_refused(put: Put, tmp_path: Path) -> None:
     assert packed.texts is not None
     with pytest.raises(DataError, match="UTF-8"):
         packed.texts[0]
+
+
+def test_documents_come_in_chunks(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 2)
+    rows = "".join(f'{{"id": "d{i}", "text": "text {i}", "labels": ["a"]}}\n' for i in range(5))
+    pack(put("a.jsonl", rows), tmp_path / "packed")
+    found = list(chunks.read_chunks(tmp_path / "packed"))
+    assert [list(chunk.ids) for chunk in found] == [["d0", "d1"], ["d2", "d3"], ["d4"]]
+    assert found[2].documents.texts == ["text 4"]

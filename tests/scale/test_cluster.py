@@ -52,10 +52,13 @@ def test_a_model_fitted_by_workers_is_the_same_and_predicts_the_same(ray: Any, d
     assert (tmp_path / "alone" / "tensors.safetensors").read_bytes() == (
         tmp_path / "shared" / "tensors.safetensors"
     ).read_bytes()
-    found = list(predict_partitions(tmp_path / "alone", parts(data, 700), 5, workers=2))
-    assert sum(part.n_points for part, _ in found) == data.n_points
+    asked = [*enumerate(parts(data, 700)), (9, data.take(np.arange(0)))]
+    found = list(predict_partitions(tmp_path / "alone", asked, 5, workers=2))
+    assert [name for name, _ in found] == list(range(10))
+    assert found[-1][1] is None
     expected = [alone.predict(part, 5) for part in parts(data, 700)]
-    for (_, ranking), other in zip(found, expected, strict=True):
+    for (_, ranking), other in zip(found[:-1], expected, strict=True):
+        assert ranking is not None
         assert np.array_equal(ranking.labels, other.labels)
         assert ranking.scores.tobytes() == other.scores.tobytes()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -13,6 +15,7 @@ from zipfel.cli.console import TerminalProgress, print_json, say
 from zipfel.cli.fit import read_told
 from zipfel.cli.options import (
     KS,
+    Address,
     Format,
     Json,
     LabelColumn,
@@ -22,10 +25,16 @@ from zipfel.cli.options import (
     OnError,
     TextColumn,
     Threads,
+    Workers,
 )
 
 if TYPE_CHECKING:
+    from zipfel.classifier import Zipfel
+    from zipfel.cli.answers import Labels as Answers
+    from zipfel.data import Dataset
     from zipfel.run import Progress
+
+T = TypeVar("T")
 
 
 def evaluate(
@@ -75,6 +84,8 @@ def predict(
     format_: Format = "auto",
     on_error: OnError = "stop",
     threads: Threads = None,
+    workers: Workers = None,
+    address: Address = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
     """Rank labels for documents, as they come.
@@ -86,20 +97,40 @@ def predict(
     """
     from zipfel.classifier import Zipfel
     from zipfel.data.chunks import check_source, read_chunks
+    from zipfel.errors import ParameterError
 
     check_source(format_, on_error)
+    if address is not None and workers is None:
+        raise ParameterError("--address needs --workers: how many of the cluster's cores to use")
     if file == "-" and sys.stdin.isatty():
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
     loaded = Zipfel.load(model)
     loaded.threads = threads
     texts = loaded.rows_.vectorizer is not None
     chunks = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
-    write = writer(json=json)
+    k, write = min(k, loaded.n_labels_), writer(json=json)
+    asked = ((chunk, chunk.documents) for chunk in chunks)
+    answered = _answered(loaded, asked, k) if workers is None else _answered_by(model, asked, k, workers, address)
     with _progress(file).task("predicting") as task:
-        for chunk in chunks:
-            rows = loaded.predict(chunk.documents, k=min(k, loaded.n_labels_)).rows() if len(chunk.documents) else ()
+        for chunk, rows in answered:
             write(answers_of(chunk, rows, null_faults=on_error == "null"))
             task.advance(chunk.n_rows)
+
+
+def _answered(model: Zipfel, asked: Iterable[tuple[T, Dataset]], k: int) -> Iterator[tuple[T, Iterable[Answers]]]:
+    """Each item and the labels of its documents."""
+    for item, documents in asked:
+        yield item, model.predict(documents, k=k).rows() if len(documents) else ()
+
+
+def _answered_by(
+    folder: Path, asked: Iterable[tuple[T, Dataset]], k: int, workers: int, address: str | None
+) -> Iterator[tuple[T, Iterable[Answers]]]:
+    """`_answered` by the workers of a Ray cluster."""
+    from zipfel.scale.predicting import predict_partitions
+
+    for item, ranking in predict_partitions(folder, asked, k, workers=workers, address=address):
+        yield item, ranking.rows() if ranking is not None else ()
 
 
 def _progress(file: str) -> Progress:

@@ -19,6 +19,7 @@ from zipfel.data.document_rows import Document, csv_documents, fasttext_document
 from zipfel.data.documents import Fields
 from zipfel.data.formats import detect_documents
 from zipfel.data.growing import GrowingCSR
+from zipfel.data.packed import is_packed, open_packed
 from zipfel.data.reading import read_documents
 from zipfel.data.sparse_chunks import sparse_chunks
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
@@ -74,6 +75,9 @@ def read_chunks(
     [(['one'], ['a'], [1])]
     """
     check_source(format, on_error)
+    if is_packed(path):
+        yield from _whole_chunks(open_packed(path))
+        return
     fields = Fields(text_column, None, id_column, need_labels=False)
     with open_stream(path, live=True) as stream:
         if not stream.head():
@@ -103,10 +107,13 @@ def _chunks(stream: Stream, path: str, kind: str, fields: Fields) -> Iterator[Ch
         for X, lines, faults in sparse_chunks(stream, kind, CHUNK_ROWS):
             yield Chunk(_dataset(None, X), [None] * X.shape[0], lines, faults)
     else:
-        whole = read_documents(path, format=kind, text_column=fields.text, id_column=fields.id)
-        for start in range(0, whole.n_points, CHUNK_ROWS):
-            part = whole.take(np.arange(start, min(start + CHUNK_ROWS, whole.n_points)))
-            yield Chunk(part, part.ids or [None] * part.n_points, [None] * part.n_points)
+        yield from _whole_chunks(read_documents(path, format=kind, text_column=fields.text, id_column=fields.id))
+
+
+def _whole_chunks(whole: Dataset) -> Iterator[Chunk]:
+    for start in range(0, whole.n_points, CHUNK_ROWS):
+        part = whole.take(np.arange(start, min(start + CHUNK_ROWS, whole.n_points)))
+        yield Chunk(part, part.ids or [None] * part.n_points, [None] * part.n_points)
 
 
 _DOCUMENTS: dict[str, Callable[[Stream, Fields], Iterator[Document | DataError | None]]] = {

@@ -26,6 +26,8 @@ from zipfel.threads import use_threads
 
 RETRIES = 5
 """How many times a task is run again whose worker died."""
+_STARTS = 3
+"""Times that a local cluster is started; Ray gives up after 30 s, which a busy machine may need."""
 _LOOK = 0.2
 """Seconds after which the driver looks whether the work is still wanted."""
 
@@ -45,15 +47,16 @@ def ray_cluster(workers: int, address: str | None = None) -> Iterator[Any]:
         return
     logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
-    try:
-        if address is None:
-            ray.init(num_cpus=workers, include_dashboard=False, **quiet)
-        else:
-            ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        where = f"the Ray cluster at {address!r}" if address else "a local Ray cluster"
-        raise ResourceError(f"{where} can't be used: {str(error).splitlines()[0]:.200}") from None
+    for attempt in range(_STARTS):
+        try:
+            _connect(ray, workers, address)
+            break
+        except Exception as error:  # noqa: BLE001 - Ray raises nothing more specific
+            ray.shutdown()
+            if address is None and "timed out" in str(error) and attempt + 1 < _STARTS:
+                continue  # a busy machine
+            where = f"the Ray cluster at {address!r}" if address else "a local Ray cluster"
+            raise ResourceError(f"{where} can't be used: {str(error).splitlines()[0]:.200}") from None
     try:
         yield ray
     finally:
@@ -77,6 +80,14 @@ def workers_for(run: Run, workers: int | None, address: str | None = None) -> It
         use_executor(RayExecutor(ray, workers, finished=finished, progress=run.progress)),
     ):
         yield
+
+
+def _connect(ray: Any, workers: int, address: str | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    if address is None:
+        ray.init(num_cpus=workers, include_dashboard=False, **quiet)
+    else:
+        ray.init(address=address, **quiet)
 
 
 class RayExecutor:

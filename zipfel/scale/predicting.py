@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from zipfel.classifier import Zipfel
 from zipfel.data import Dataset
@@ -14,14 +14,16 @@ from zipfel.ranking import Ranking
 from zipfel.scale.cluster import RETRIES, fetched, ray_cluster
 from zipfel.threads import use_threads
 
+T = TypeVar("T")
 _AHEAD = 2
 """Partitions that are sent ahead for each worker."""
 
 
 def predict_partitions(
-    model: str | Path, partitions: Iterable[Dataset], k: int, *, workers: int, address: str | None = None
-) -> Iterator[tuple[Dataset, Ranking]]:
-    """Each partition and what `Zipfel.load(model).predict(partition, k)` gives, in order.
+    model: str | Path, partitions: Iterable[tuple[T, Dataset]], k: int, *, workers: int, address: str | None = None
+) -> Iterator[tuple[T, Ranking | None]]:
+    """For each (name, documents), in order: the name and what `Zipfel.load(model).predict(documents, k)` gives, or None
+    where there are no documents.
 
     A worker loads the model once; on several machines the folder must be reachable from all. Only a few partitions
     are held at a time. A partition whose worker dies is predicted again.
@@ -29,9 +31,9 @@ def predict_partitions(
     folder = str(Path(model).resolve())
     with ray_cluster(workers, address) as ray:
         remote = ray.remote(max_retries=RETRIES)(_predict)
-        sent: deque[tuple[Dataset, Any]] = deque()
-        for partition in partitions:
-            sent.append((partition, remote.remote(folder, _loose(partition), k)))
+        sent: deque[tuple[T, Any]] = deque()
+        for name, documents in partitions:
+            sent.append((name, remote.remote(folder, _loose(documents), k) if len(documents) else None))
             if len(sent) > _AHEAD * workers:
                 yield _received(ray, *sent.popleft())
         while sent:
@@ -44,10 +46,12 @@ def _loose(partition: Dataset) -> Dataset:
     return Dataset(Y=partition.Y[:, :0], X=partition.X, texts=texts)
 
 
-def _received(ray: Any, partition: Dataset, reference: Any) -> tuple[Dataset, Ranking]:
+def _received(ray: Any, name: T, reference: Any) -> tuple[T, Ranking | None]:
+    if reference is None:
+        return name, None
     while not ray.wait([reference], timeout=0.2)[0]:
         check_halted()
-    return partition, fetched(ray, reference)
+    return name, fetched(ray, reference)
 
 
 _models: dict[tuple[str, int], Zipfel] = {}
