@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import stat
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -89,11 +89,8 @@ def test_many_threads_may_write_one_place(place: Path) -> None:
         for i in range(10):
             write(place, f"{number} {i}")
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert (place / "a").read_text() == (place / "b").read_text()
     assert [path.name for path in place.parent.iterdir()] == ["place"]
 

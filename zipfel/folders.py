@@ -85,9 +85,8 @@ def put_in_place(fresh: Path, place: Path) -> None:
         if _take_free_name(fresh, place):
             return
         with suppress(FileNotFoundError):  # another process has removed it meanwhile
-            if not exchange(fresh, place):
-                _rename_twice(fresh, place)
-            return
+            if exchange(fresh, place) or _rename_twice(fresh, place):
+                return
     raise OSError(errno.EBUSY, "others replace it all the time", str(place))
 
 
@@ -102,12 +101,13 @@ def _take_free_name(fresh: Path, place: Path) -> bool:
     return True
 
 
-def _rename_twice(fresh: Path, place: Path) -> None:
-    """For systems that can't exchange two names: for a moment there is no folder; `OpenFolder` waits for it."""
+def _rename_twice(fresh: Path, place: Path) -> bool:
+    """For systems that can't exchange two names: for a moment there is no folder; `OpenFolder` waits for it. False
+    where another process took the name in that moment."""
     with _swapping, scratch_beside(place) as old:
         place.rename(old)
         try:
-            fresh.rename(place)
+            return _take_free_name(fresh, place)
         except OSError:
             old.rename(place)
             raise
