@@ -309,3 +309,8 @@ def test_explain_a_row_without_names() -> None:
     assert found.words == [f"feature {i}" for i in range(6)]
     assert list(found.contributions) == [str(model.predict(X[:1], k=1).labels[0, 0])]
     assert found.to_dict()["text"].startswith("feature 0 feature 1 ")
+
+
+def test_k_is_capped_at_the_number_of_labels(model: Zipfel) -> None:
+    assert model.predict(["red bike"], k=10**6).shape == (1, 4)
+    assert model.predict(["red bike"], k=3).shape == (1, 3)

@@ -2,6 +2,9 @@
 
 import re
 
+import pytest
+
+from zipfel.errors import ParameterError
 from zipfel.explanation import Explained, Explanation, cut, to_html, to_terminal
 from zipfel.features.characters import Token
 
@@ -63,3 +66,10 @@ def test_page_shows_attention_and_every_label_and_escapes_all_names():
     assert found.to_dict()["labels"][1] == {"label": "two", "score": None, "contributions": [0.0, 2.0]}
     assert found.to_dict()["text"] == "<b>red & bike"
     assert found.highlighted("two").startswith("<b>red & \x1b[")
+
+
+def test_a_label_that_is_not_explained_is_told_with_those_that_are():
+    found = Explained(["red"], [], {"bike": [1.0]}, {"bike": 1.0}, [("red", [0])])
+    for ask in (found.reasons, found.top, found.highlighted):
+        with pytest.raises(ParameterError, match=r"'boat' is not explained here; these are: 'bike'"):
+            ask("boat")

@@ -48,7 +48,7 @@ LAYERS = [
     {"vocabularies"},
     {"selection"},
     {"rows"},
-    {"explaining"},
+    {"explaining", "conventions"},
     {"classifier"},
     {"scale"},
     {"bench"},

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from zipfel.errors import ZipfelError
 from zipfel.ranking import PAD, Ranking
 
 SCORES = hnp.arrays(
@@ -80,3 +83,56 @@ def test_no_rows() -> None:
 def test_shapes_must_agree() -> None:
     with pytest.raises(ValueError, match="one shape"):
         Ranking(np.zeros((1, 2), dtype=np.int64), np.zeros((1, 3), dtype=np.float32))
+
+
+NAMED = Ranking(
+    np.array([[1, 0], [0, PAD], [PAD, PAD]]),
+    np.array([[0.9, 0.5], [0.25, -np.inf], [-np.inf, -np.inf]], dtype=np.float32),
+    ["<b>ape\x1b[31m", "bee"],
+)
+
+
+def test_a_row_is_a_list_of_pairs() -> None:
+    assert [name for name, _ in NAMED[0]] == ["bee", "<b>ape\x1b[31m"]
+    assert NAMED[-1] == []
+    assert NAMED[np.int64(1)] == list(NAMED)[1] == list(NAMED.rows())[1]
+    assert NAMED.names == [["bee", "<b>ape\x1b[31m"], ["<b>ape\x1b[31m"], []]
+    for rows in (slice(1, 3), [1, 2], np.array([False, True, True])):
+        part = NAMED[rows]
+        assert isinstance(part, Ranking)
+        assert part.labels.tolist() == [[0, PAD], [PAD, PAD]]
+    with pytest.raises(IndexError):
+        NAMED[3]
+
+
+def test_shown_short_and_without_escape_codes() -> None:
+    assert repr(NAMED).splitlines()[:2] == [
+        "Ranking of 3 documents, k=2",
+        "  0: bee 0.9, <b>ape\N{REPLACEMENT CHARACTER}[31m 0.5",
+    ]
+    long = Ranking(np.zeros((1000, 100), dtype=np.int64), np.zeros((1000, 100), dtype=np.float32))
+    assert len(repr(long)) < 800
+    assert len(long._repr_html_()) < 70_000
+    assert "and 980 more" in long._repr_html_()
+    assert "&lt;b&gt;ape" in NAMED._repr_html_()
+    assert "<b>" not in NAMED._repr_html_()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_to_frame(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(library)
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: real(name) if name == library else None)
+    frame = NAMED.to_frame()
+    assert type(frame).__module__.split(".")[0] == library
+    assert list(frame.columns) == ["document", "rank", "label", "score"]
+    assert frame["document"].to_list() == [0, 0, 1]
+    assert frame["rank"].to_list() == [1, 2, 1]
+    assert frame["label"].to_list() == ["bee", "<b>ape\x1b[31m", "<b>ape\x1b[31m"]
+    assert frame["score"].to_list() == pytest.approx([0.9, 0.5, 0.25])
+
+
+def test_to_frame_without_a_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ZipfelError, match="pip install pandas"):
+        NAMED.to_frame()

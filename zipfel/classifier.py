@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,8 +12,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.calibration import Calibration
+from zipfel.conventions import Conventions, refuse_other_names
 from zipfel.data import Dataset, Vocabulary
-from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError, nearest
+from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
 from zipfel.frames import Names
@@ -28,7 +28,7 @@ from zipfel.inputs import (
     validation_dataset,
     with_columns,
 )
-from zipfel.methods import Points, State, make_method, method_class, method_names
+from zipfel.methods import Points, State, make_method
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import calibration_errors, evaluate
 from zipfel.persistence import ModelFiles, arrays_within, check_kept, load_model, read_names, save_model
@@ -44,7 +44,7 @@ _MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, Run
 """What parts of a model folder raise that do not fit together."""
 
 
-class Zipfel:
+class Zipfel(Conventions):
     """Tags documents with the right few of many labels.
 
     >>> model = Zipfel(method="knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
@@ -72,6 +72,8 @@ class Zipfel:
         device: str = "cpu",
         **params: Any,
     ) -> None:
+        self._join_scikit_learn()
+        refuse_other_names(params, set())
         self.method = method
         self.preset = preset
         self.weighting = weighting
@@ -82,45 +84,6 @@ class Zipfel:
         self.time_budget = time_budget
         self.device = device
         self._params = params
-
-    # -- scikit-learn's conventions ------------------------------------------------------------------------------
-
-    @classmethod
-    def _own_names(cls) -> list[str]:
-        found = inspect.signature(cls.__init__).parameters.values()
-        return [p.name for p in found if p.name != "self" and p.kind is not inspect.Parameter.VAR_KEYWORD]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
-        return {**{name: getattr(self, name) for name in self._own_names()}, **self._params}
-
-    def set_params(self: Self, **params: Any) -> Self:
-        own = set(self._own_names())
-        for name, value in params.items():
-            if name in own:
-                setattr(self, name, value)
-            else:
-                self._params = {**self._params, name: value}
-        if isinstance(self.method, str) and self.method in method_names():
-            known = [p.name for p in method_class(self.method).Config.parameters()]
-            for name in set(self._params) - set(known):
-                raise ParameterError(f"method {self.method!r} has no parameter {name!r}{nearest(name, known)}")
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
-            input_tags=InputTags(sparse=True, string=True),
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "method_")
-
-    def __repr__(self) -> str:
-        shown = {name: value for name, value in self.get_params().items() if value is not None}
-        return f"Zipfel({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -227,15 +190,16 @@ class Zipfel:
     def predict(self, X: Any, k: int = 5, *, text: Names = None) -> Ranking:
         """The k best labels of each document, best first, with their probabilities.
 
-        A bonus for rare labels counts in the order but not in the probabilities, so these may rise within a row.
-        text: the column with the texts, or several, where X is a DataFrame.
+        A ranking has no more columns than there are labels. A bonus for rare labels counts in the order but not in the
+        probabilities, so these may rise within a row. text: the column with the texts, or several, where X is a
+        DataFrame.
         """
         self._check_fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k must be at least 1, got {k!r}")
         rows = self.rows_.transform(documents_of(X, text))
         with use_threads(self.threads):
-            return self._ranking(rows, k).with_names(self.label_names_)
+            return self._ranking(rows, min(k, self.n_labels_)).with_names(self.label_names_)
 
     def _ranking(self, rows: sp.csr_matrix, k: int) -> Ranking:
         return with_probabilities(self.method_, self.method_.predict(rows, k), self.calibration_, self.label_counts_)

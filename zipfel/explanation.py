@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from zipfel.errors import ParameterError
 from zipfel.features.characters import Token
 
 Word = TypeVar("Word", int, str)
@@ -71,8 +72,16 @@ class Explained:
 
     def top(self, label: str, n: int = 5) -> list[tuple[str, float]]:
         """The n words that speak most for the label, with what they added."""
-        pairs = zip(self.words, self.contributions[label], strict=True)
+        pairs = zip(self.words, self._of(label), strict=True)
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
+
+    def _of(self, label: str) -> Sequence[float]:
+        """What each word added to the label, if it is one of those that are explained."""
+        if label not in self.contributions:
+            there = ", ".join(repr(name) for name in self.contributions) or "none"
+            hint = f"explain(document, labels=[{label!r}]) explains it, if the model knows it"
+            raise ParameterError(f"the label {label!r} is not explained here; these are: {there}; {hint}")
+        return self.contributions[label]
 
     def reasons(self, label: str, n: int = 5) -> list[str]:
         """For readers: the n words that count most, what each kind of evidence added, and the n strongest voters; a
@@ -133,7 +142,7 @@ class Explained:
         """The pieces, and the weight of each; of attention, which lets most of every word through, what is above the
         least."""
         least = min(self.attention, default=0.0)
-        weights = [share - least for share in self.attention] if label is None else self.contributions[label]
+        weights = [share - least for share in self.attention] if label is None else self._of(label)
         return [piece for piece, _ in self.pieces], [sum(weights[i] for i in parts) for _, parts in self.pieces]
 
 

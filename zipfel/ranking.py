@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import importlib
+import importlib.util
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+
+from zipfel.errors import ParameterError, ZipfelError
 
 PAD = -1
 """Label id that fills the row of a document with fewer than k labels; its score is -inf."""
@@ -16,9 +22,26 @@ _FEW = 1000
 """Scores up to which sorting all of them is faster than finding the best first."""
 
 
-@dataclass(frozen=True)
+_SHOWN_ROWS, _SHOWN_WIDTH, _TABLE_ROWS = 5, 100, 20
+"""Documents and letters of each that `repr` shows, and rows of a notebook's table."""
+
+
+@dataclass(frozen=True, repr=False)
 class Ranking:
     """Labels of n documents, best first; equal scores go to the lowest label id.
+
+    >>> ranking = Ranking(np.array([[1, 0], [0, -1]]), np.array([[0.9, 0.5], [0.25, -np.inf]]), ["bike", "boat"])
+    >>> ranking
+    Ranking of 2 documents, k=2
+      0: boat 0.9, bike 0.5
+      1: bike 0.25
+    >>> ranking[0]
+    [('boat', 0.9), ('bike', 0.5)]
+    >>> ranking.names
+    [['boat', 'bike'], ['bike']]
+
+    A row is a list of (label, score) pairs: `ranking[i]`, `for row in ranking`. A slice, a mask or several row numbers
+    give a Ranking. `to_frame()` is a table of pandas or polars, `np.asarray(ranking)` the label ids.
 
     labels: (n, k) int64 label ids, `PAD` where a row has fewer than k labels (only at the row's end).
     scores: (n, k) float32, -inf where labels is `PAD`. Of a fitted estimator they are probabilities, which may rise
@@ -51,10 +74,66 @@ class Ranking:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """`np.asarray(ranking)` is its label ids."""
+        if _asked_by_a_metric():
+            raise ParameterError(
+                "scikit-learn's own metrics can't compare rankings: use scoring=zipfel.metrics.scorer('P@3'), "
+                "evaluate(), or a metric of scores, such as label_ranking_average_precision_score, on "
+                "decision_function(X).toarray()"
+            )
         return np.array(self.labels, dtype=dtype) if copy else np.asarray(self.labels, dtype=dtype)
 
-    def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Ranking:
+    @overload
+    def __getitem__(self, rows: int | np.integer[Any]) -> list[tuple[str, float]]: ...
+
+    @overload
+    def __getitem__(self, rows: slice | Sequence[int] | npt.NDArray[Any]) -> Ranking: ...
+
+    def __getitem__(self, rows: Any) -> Any:
+        """One document's (label, score) pairs, or the Ranking of several documents."""
+        if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+            return self._pairs(self.labels[rows].tolist(), self.scores[rows].tolist())
+        rows = rows if isinstance(rows, slice | tuple) else np.asarray(rows)
         return Ranking(self.labels[rows], self.scores[rows], self.label_names)
+
+    def __iter__(self) -> Iterator[list[tuple[str, float]]]:
+        return self.rows()
+
+    def __repr__(self) -> str:
+        noun = "document" if self.n_points == 1 else "documents"
+        lines = [f"Ranking of {self.n_points:,} {noun}, k={self.k}"]
+        for i in range(min(self.n_points, _SHOWN_ROWS)):
+            line = f"  {i}: " + ", ".join(f"{printable(name)} {score:.3g}" for name, score in self[i])
+            lines.append(line if len(line) <= _SHOWN_WIDTH else line[: _SHOWN_WIDTH - 3] + "...")
+        return "\n".join([*lines, "  ..."] if self.n_points > _SHOWN_ROWS else lines)
+
+    def _repr_html_(self) -> str:
+        """The table that notebooks show: a row for each of the first documents."""
+        head = "".join(f"<th>{rank}</th>" for rank in range(1, self.k + 1))
+        body = "".join(
+            f"<tr><th>{i}</th>"
+            + "".join(f"<td>{html.escape(name)} <small>{score:.3g}</small></td>" for name, score in self[i])
+            + "</tr>"
+            for i in range(min(self.n_points, _TABLE_ROWS))
+        )
+        rest = self.n_points - _TABLE_ROWS
+        more = f"<p>and {rest:,} more documents</p>" if rest > 0 else ""
+        return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+    @property
+    def names(self) -> list[list[str]]:
+        """For each document the names of its labels, best first, without the padding."""
+        return [[name for name, _ in row] for row in self]
+
+    def to_frame(self) -> Any:
+        """A data frame of pandas, or else of polars, with a row for each label of a document: its number in the
+        ranking (`document`), its place from 1 on (`rank`), its name (`label`) and its `score`."""
+        library = next((name for name in ("pandas", "polars") if importlib.util.find_spec(name)), None)
+        if library is None:
+            raise ZipfelError("to_frame needs pandas or polars: pip install pandas")
+        document, place = np.nonzero(self.labels != PAD)
+        labels = [self.name(label) for label in self.labels[document, place].tolist()]
+        columns = {"document": document, "rank": place + 1, "label": labels, "score": self.scores[document, place]}
+        return importlib.import_module(library).DataFrame(columns)
 
     def top(self, k: int) -> Ranking:
         """The first k columns."""
@@ -69,7 +148,10 @@ class Ranking:
     def rows(self) -> Iterator[list[tuple[str, float]]]:
         """For each document its (label name, score) pairs, without the padding."""
         for labels, scores in zip(self.labels.tolist(), self.scores.tolist(), strict=True):
-            yield [(self.name(label), score) for label, score in zip(labels, scores, strict=True) if label != PAD]
+            yield self._pairs(labels, scores)
+
+    def _pairs(self, labels: list[int], scores: list[float]) -> list[tuple[str, float]]:
+        return [(self.name(label), score) for label, score in zip(labels, scores, strict=True) if label != PAD]
 
     def to_csr(self, n_labels: int) -> sp.csr_matrix:
         """(n, n_labels) scores; a label that is not ranked is not stored."""
@@ -125,3 +207,20 @@ class Ranking:
     def concatenate(cls, parts: Sequence[Ranking]) -> Ranking:
         names = parts[0].label_names
         return cls(np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts]), names)
+
+
+def printable(name: str) -> str:
+    """A name without what a terminal would act on, such as escape codes and line breaks."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
+
+
+def _asked_by_a_metric() -> bool:
+    """Whether scikit-learn's classification metrics ask for an array, to which (n, k) ids mean something else."""
+    frame = sys._getframe(2)
+    for _ in range(8):
+        if str(frame.f_globals.get("__name__")) in ("sklearn.utils.multiclass", "sklearn.metrics._classification"):
+            return True
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return False

@@ -3,5 +3,6 @@
 from zipfel.metrics.calibration import Reliability, calibration_errors, reliability
 from zipfel.metrics.evaluate import evaluate
 from zipfel.metrics.propensity import Propensity
+from zipfel.metrics.scorers import scorer
 
-__all__ = ["Propensity", "Reliability", "calibration_errors", "evaluate", "reliability"]
+__all__ = ["Propensity", "Reliability", "calibration_errors", "evaluate", "reliability", "scorer"]
