@@ -28,7 +28,7 @@ from zipfel.run import Run
 from zipfel.threads import use_threads
 
 QUICK: dict[str, dict[str, Any]] = {
-    "rankae": {"word_dim": 16, "dim": 16, "hidden": 32, "networks": 1, "epochs": 8, "batch": 16},
+    "rankae": {"word_dim": 16, "dim": 16, "hidden": 32, "epochs": 15, "batch": 16, "lr": 0.01},
     "lightdxml": {"dim": 32, "epochs": 12, "label_epochs": 2, "batch": 16, "dropout": 0.2},
     "auto": {"regression.landmarks": 50},
     "mnn": {"dim": 32, "epochs": 5, "batch": 16},

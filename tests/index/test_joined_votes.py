@@ -68,20 +68,12 @@ def test_without_any_source_only_the_scores_count():
     assert votes.rank(CODES, score, 1).labels.ravel().tolist() == [2, 2, 2]
 
 
-def test_neighbours_found_elsewhere_vote_where_they_know_better():
-    """By codes every row is nearest to a point with other labels; the finder knows the right ones."""
-    astray = JoinedVotes.of({"points": CODES[[1, 0, 0]]}, Y, seed=0)
-
-    def find(start, stop, m):
-        return np.arange(start, stop)[:, None], np.ones((stop - start, 1), np.float32)
-
-    astray.choose(CODES, score, Y, finders={"words": find}, shares=(0.0,), n_neighbors=(1,), sharpness=(0.0,))
-    assert astray.blend.weights == {"words": 1.0}
-    assert astray.rank(CODES, score, 1, {"words": find}).labels.tolist() == [[0], [1], [1]]
-    astray.choose(
-        CODES, score, Y[[1, 0, 0]], finders={"words": find}, shares=(0.0,), n_neighbors=(1,), sharpness=(0.0,)
-    )
-    assert astray.blend.weights == {"points": 1.0}
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_scores_of_given_labels_are_what_it_ranks_by(share):
+    votes = joined(share=share)
+    ranking = votes.rank(CODES, score, 3)
+    found = votes.scores(CODES, score, np.maximum(ranking.labels, 0))
+    np.testing.assert_allclose(found[ranking.labels >= 0], ranking.scores[ranking.labels >= 0], atol=1e-6)
 
 
 def test_a_saved_one_answers_the_same_with_a_byte_a_number():

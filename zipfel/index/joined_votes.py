@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.index.blend import Blend, Found, JointNeighbors
+from zipfel.index.blend import Blend, JointNeighbors
 from zipfel.index.build import build_index
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
+from zipfel.index.votes import scores_at
 from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 
@@ -30,17 +31,14 @@ _PACKED = "int8"
 Vectors = npt.NDArray[np.float32]
 Scores = Callable[[int, int], Vectors]
 """Scores of all labels (stop - start, n_labels) for the rows start to stop, between 0 and 1 as votes are."""
-Finder = Callable[[int, int, int], Found]
-"""The m nearest training points of the rows start to stop, (stop - start, m) each, by something else than codes."""
-_NOBODY: Mapping[str, Finder] = {}
 
 
 @dataclass
 class JoinedVotes:
     """share * scores + (1 - share) * votes.
 
-    near: the training points by their codes, from one source or several; finders, which come with each question, may
-    know of others. blend: how each source's neighbours vote; none where only the scores count.
+    near: the training points by their codes, from one source or several. blend: how each source's neighbours vote; none
+    where only the scores count.
     """
 
     near: JointNeighbors
@@ -61,48 +59,48 @@ class JoinedVotes:
         score: Scores,
         truth: sp.csr_matrix,
         *,
-        finders: Mapping[str, Finder] = _NOBODY,
         shares: Sequence[float] = SHARES,
         n_neighbors: Sequence[int] = NEIGHBOURS,
         sharpness: Sequence[float] = SHARPNESS,
     ) -> float:
-        """Sets blend and share to the best on held-out codes, but for chance; returns their mean of P@1, P@3, P@5.
-        What finders find has a vote only where that gains more than chance."""
+        """Sets blend and share to the best on held-out codes, but for chance; returns their mean of P@1, P@3, P@5."""
         if self.near.indexes:
-            found = {name: find(0, len(codes), max(n_neighbors)) for name, find in finders.items()}
-            finders = {name: _known(*each) for name, each in found.items()}
-            choose = partial(self.near.choose, n_neighbors=n_neighbors, sharpness=sharpness, more=found)
-            self.blend, _ = choose(codes, truth, reserve=found, chance=_CHANCE)
-        quality = [mean_precision(replace(self, share=share).rank(codes, score, 5, finders), truth) for share in shares]
+            self.blend, _ = self.near.choose(codes, truth, n_neighbors=n_neighbors, sharpness=sharpness, chance=_CHANCE)
+        quality = [mean_precision(replace(self, share=share).rank(codes, score, 5), truth) for share in shares]
         best = int(np.argmax([q + _CHANCE * (share == _USUAL) for q, share in zip(quality, shares, strict=True)]))
         self.share = shares[best]
         if self.share == 1:
             self.blend = None
         return quality[best]
 
-    def rank(self, codes: Vectors, score: Scores, k: int, finders: Mapping[str, Finder] = _NOBODY) -> Ranking:
+    def rank(self, codes: Vectors, score: Scores, k: int) -> Ranking:
         """The k best labels of each code (n, dim)."""
         size = max(1, min(4096, _CELLS // self.near.ballots.shape[1]))
         edges = [(at, min(at + size, len(codes))) for at in range(0, max(1, len(codes)), size)]
-        return Ranking.concatenate(
-            [self._rank(codes[a:b], partial(score, a, b), k, self._found(finders, a, b)) for a, b in edges]
-        )
+        return Ranking.concatenate([self._rank(codes[a:b], partial(score, a, b), k) for a, b in edges])
 
-    def _found(self, finders: Mapping[str, Finder], start: int, stop: int) -> dict[str, Found]:
-        """Of the sources without an index those who have a vote."""
-        if self.share == 1 or self.blend is None:
-            return {}
-        wanted = {name: self.blend.rules[name].n_neighbors for name in finders if name in self.blend.rules}
-        return {name: finders[name](start, stop, m) for name, m in wanted.items()}
-
-    def _rank(self, codes: Vectors, score: Callable[[], Vectors], k: int, found: Mapping[str, Found]) -> Ranking:
+    def _rank(self, codes: Vectors, score: Callable[[], Vectors], k: int) -> Ranking:
         if self.share == 1 or self.blend is None:
             return Ranking.from_dense(score(), k)
         if self.share == 0:
-            return self.near.rank(codes, self.blend, k, found)
-        votes = self.near.rank(codes, self.blend, max(100, 4 * k), found).to_csr(self.near.ballots.shape[1])
+            return self.near.rank(codes, self.blend, k)
+        votes = self.near.rank(codes, self.blend, max(100, 4 * k)).to_csr(self.near.ballots.shape[1])
         joined = np.float32(self.share) * score() + np.float32(1 - self.share) * votes
         return Ranking.from_dense(np.asarray(joined, dtype=np.float32), k)
+
+    def scores(self, codes: Vectors, score: Scores, labels: npt.NDArray[np.int64]) -> Vectors:
+        """(n, c) of the given labels (n, c): what `rank` ranks by, but for labels with hardly a vote."""
+        size = max(1, min(4096, _CELLS // self.near.ballots.shape[1]))
+        found = np.zeros(labels.shape, dtype=np.float32)
+        for at in range(0, len(codes), size):
+            part = slice(at, at + size)
+            if self.share > 0:
+                own = np.take_along_axis(score(at, min(at + size, len(codes))), np.maximum(labels[part], 0), axis=1)
+                found[part] += np.float32(self.share) * own
+            if self.share < 1 and self.blend is not None:
+                votes = scores_at(self.near.votes(codes[part], self.blend), labels[part])
+                found[part] += np.float32(1 - self.share) * votes
+        return found
 
     def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays and facts; the labels are the caller's to keep."""
@@ -120,22 +118,16 @@ class JoinedVotes:
         facts: Mapping[str, Any],
         Y: sp.csr_matrix,
         dim: int,
-        others: Collection[str] = (),
     ) -> JoinedVotes:
-        """The counterpart of `state`. dim: of the codes that will be asked for; others: sources that have finders."""
+        """The counterpart of `state`. dim: of the codes that will be asked for."""
         whole = dict(arrays)
         for name in [name for name in arrays if name.endswith(".vectors")]:
             whole[name] = unpack_table(name, arrays, len(arrays[name]), dim)
         near = JointNeighbors.restored(whole, facts["indexes"], Y, dim)
         blend = None if facts["blend"] is None else Blend.from_facts(facts["blend"])
-        if blend is not None and not blend.rules.keys() <= {*near.indexes, *others}:
+        if blend is not None and not blend.rules.keys() <= near.indexes.keys():
             raise KeyError("an index that the votes ask for")
         share = float(facts["share"])
         if not 0 <= share <= 1 or (blend is None and share < 1):
             raise ValueError(f"share {share}")
         return cls(near, blend, share)
-
-
-def _known(ids: npt.NDArray[np.int64], similar: Vectors) -> Finder:
-    """Finds what was found before."""
-    return lambda start, stop, m: (ids[start:stop, :m], similar[start:stop, :m])

@@ -52,3 +52,10 @@ def with_entries(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
     """X with only those of its entries (nnz,) that are kept."""
     before = np.concatenate([[0], np.cumsum(kept)])
     return sp.csr_matrix((X.data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
+
+
+def has_entries(X: sp.csr_matrix, columns: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """(n,) which rows have an entry that is not 0 in one of the columns (n_columns,)."""
+    counts = np.append(0, np.cumsum(columns[X.indices] & (X.data != 0)))
+    found: npt.NDArray[np.bool_] = np.diff(counts[X.indptr]) > 0
+    return found

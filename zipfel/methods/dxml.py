@@ -45,6 +45,7 @@ from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
 from zipfel.index.clusters import Clusters
 from zipfel.index.votes import scores_at
+from zipfel.kernels.sparse_rows import has_entries
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
@@ -79,7 +80,7 @@ class DxmlConfig(declared.Config):
     loss: str = param("smooth_l1", "Eq. 2; beyond the paper: infonce", choices=("smooth_l1", "infonce"))
     targets: str = param("plain", "f_y: as it is, of unit length, or centred too", choices=("plain", "unit", "centred"))
     vectors: str = param("deepwalk", "V; ppmi and random are controls", choices=("deepwalk", "ppmi", "random"))
-    edges: str = param("plain", "counts: an edge weighs as many points as share it", choices=("plain", "counts"))
+    edges: str = param("counts", "counts: as many points as share it; plain: 3.2", choices=("counts", "plain"))
     hierarchy: str = param("", "file of `parent child` labels, the graph where it is given (3.2)")
     walks: int | None = param(None, "walks from each label (open); none: 10, or what makes 4 million steps", low=1)
     walk_length: int = param(40, "steps of a walk (open)", low=2)
@@ -93,7 +94,7 @@ class DxmlConfig(declared.Config):
     epochs: int | None = param(
         None, "passes over train (open); none: 20, or what makes 8,000 steps, to 80", symbol="T", low=1
     )
-    start: float = param(0.1, "spread of W1 at the start (open)", low=1e-6)
+    start: float = param(0.02, "spread of W1 at the start (open)", low=1e-6)
     clusters: int | None = param(None, "clusters (open); none: one for 6,000 points", symbol="m", low=1)
     probes: int | None = param(1, "clusters to search (Algorithm 2); none: by held-out points", low=1)
     n_neighbors: int | None = param(None, "voters; none: by held-out points (4.1)", symbol="k", low=1)
@@ -253,10 +254,7 @@ class Dxml(Method):
 
     def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
         """(n,) which rows have a feature that the network has been trained on."""
-        W1 = self.embeddings_[0].W1
-        known = np.any(W1, axis=1)[X.indices] & (X.data != 0)
-        found: npt.NDArray[np.bool_] = np.diff(np.append(0, np.cumsum(known))[X.indptr]) > 0
-        return found
+        return has_entries(X, np.any(self.embeddings_[0].W1, axis=1))
 
     def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> Floats:
         """(n, c) votes for the given labels; NaN for a label without a training point and a document without a code."""

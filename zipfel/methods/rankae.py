@@ -1,35 +1,38 @@
-"""Rank-AE: a label auto-encoder and a feature encoder that share one code (Wang et al., NAACL-HLT 2019).
+"""Rank-AE: a label auto-encoder and a feature encoder that share one code.
 
-Labels are encoded and decoded again; documents are encoded into the same space and, at prediction, decoded with the
-labels' decoder.
+Wang, Chen, Sun, Qin, Li, Zhou: Ranking-Based Autoencoder for Extreme Multi-label Classification, NAACL-HLT 2019.
 
-    L(D) = L_h(x_h, y_h) + lambda L_ae(y, y')             Eq. 1      `RankAe._objective`
-    x_h = F(x): words, dual attention, one layer          Eq. 5      `nn.attention`, `nn.autoencoder`
-    y_h = E(y), y' = D(y_h): two layers each              2.2, 3.1   `nn.autoencoder`
-    L_ae = L_P + L_N: lowest positive, highest negative   Eq. 2-4    `losses.ranking`
+Label sets are encoded and decoded again; documents are encoded into the same space. At prediction the labels' decoder
+ranks the labels for a document's code.
 
-Deviations; docs/methods/rankae.md has what they are worth:
-- The decoder also learns from the documents' codes (`decode_features`): the paper trains it on label codes alone, and
-  a regressed code is not a label code.
-- The default L_ae is binary cross-entropy, the default L_h is InfoNCE over the batch; `preset="paper"` has the ranking
-  loss and the squared distance, which is least where all codes are the same. The ranking loss sets all negatives
-  against the lowest positive and all positives against the highest negative, so that those two labels take most of a
-  row's gradient; `hardest=false` takes means over pairs instead.
-- A document's words are summed, not averaged: its row has unit length already.
-- Besides the decoder the nearest training documents vote, by their own codes and by those of their label sets, x_h and
-  y_h, and where that helps (`by_words`) by the words themselves; the share of each is chosen on held-out points by a
-  network that has not seen them, while `networks` others, with different seeds, are trained on everything.
-- With many labels, L_ae is over the batch's own labels and `sampled` others.
+    L(D) = L_h(x_h, y_h) + lambda L_ae(y, y')             Eq. 1          `RankAe.objective`
+    L_h: mean squared distance                            2.3            `RankAe.common_loss`
+    L_ae = L_P + L_N: lowest positive, highest negative   Eq. 2-4        `losses.marginal_ranking`
+    x_h = F(x): words, dual attention, one layer          Eq. 5, 3.1     `nn.DualAttention`, `LabelAutoencoder.features`
+    y_h = E(y), y' = D(y_h): two layers each              2.2, 3.1       `LabelAutoencoder.encode`, `.decode`
+    prediction: D(F(x))                                   2.2            `RankAe.predict`
+
+lambda, m and the number of epochs are tuned on held-out points, as in 3.1; then all is trained again on all points. The
+auto-encoder's own P@k on the held-out label sets is reported with them: a decoder that can't decode true codes can't
+decode documents. Deviations; docs/methods/rankae.md has what they are worth:
+- E and D normalise their hidden layer over the batch (`norm`; by running means at prediction): without it the
+  auto-encoder hardly trains, and the ranking loss stays at the plateau where all scores are equal.
+- A document's words are summed, not averaged (`pooling`): its row has unit length already.
+- The final network's passes are fewer where it has more points than the choice: the square root of the ratio.
+- With more than `all_below` labels, L_ae is over the batch's own labels and `sampled` others.
+- Labels without a training point, and documents without a known feature, are not decoded.
+Beyond the paper, off by default: `loss=bce` (Figure 4's control), `common=infonce`, `decode_features`, `keep`,
+and training points that vote (`readout`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,17 +41,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from zipfel import config as declared
+from zipfel.config import param
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.explanation import Explanation
 from zipfel.index.base import unit_rows
-from zipfel.index.choice import NEIGHBOURS, SHARPNESS
-from zipfel.index.joined_votes import SHARES, Finder, JoinedVotes, Scores
+from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, mean_precision
+from zipfel.index.joined_votes import SHARES, JoinedVotes, Scores
+from zipfel.kernels.sparse_rows import has_entries
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
-from zipfel.methods.rankae_config import PRESETS, RankAeConfig
-from zipfel.methods.word_voters import WordVoters
+from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.autoencoder import LabelAutoencoder, Trained, log_odds
 from zipfel.nn.bag import LocalRows
@@ -58,59 +63,115 @@ from zipfel.nn.word_vectors import read_word_vectors
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
-from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
+from zipfel.training import Batch, Batches, CandidateSampler, History, Plan, Trainer
 from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
-_STEPS, _FEW = 800, 10
-"""Training steps that are taken at least; points below which none is held out."""
+_FEW, _HELD, _REST = 10, 2000, 12_000
+"""Points below which none is held out; how many are at most; and how many the choices are trained on at most."""
+_STEPS, _EPOCHS = 1000, (8, 60)
+"""Steps that training takes at least, within so many epochs."""
+_DRAWING = threading.Lock()
+READOUTS = ("decoder", "neighbours", "both")
 _NEVER = -20.0
-"""Bias of labels that train does not have: the decoder can't know them."""
-_SOURCES, _WORDS = ("points", "sets"), "words"
-"""Who may vote: training points by their own codes, and by those of their label sets; and by words."""
+"""Logit of labels that train does not have: the decoder can't know them."""
+
+
+@dataclass(frozen=True)
+class RankAeConfig(declared.Config):
+    """Section 3.1's values; "open" is what the paper does not print."""
+
+    word_dim: int = param(100, "channels of a word vector (3.1)", symbol="C", low=1)
+    dim: int = param(100, "numbers in a code (3.1: 100, or 200 for many labels)", symbol="h", low=1)
+    hidden: int = param(256, "width of the inner layers of encoder and decoder (open)", low=1)
+    attention: str = param("dual", "spatial: without the channels' part (Figure 4)", choices=("dual", "spatial"))
+    reduction: int = param(4, "how much narrower the channels' attention is (3.1)", symbol="r", low=1)
+    pooling: str = param("sum", "of a document's words; 2.4: mean", choices=("sum", "mean"))
+    norm: str = param("batch", "normalisation of the hidden layers of E and D (open)", choices=("batch", "none"))
+    words: str = param("", "a .vec file of word vectors to start from (3.1: GloVe); empty: random ones")
+    start: float = param(0.1, "spread of random word vectors at the start (open)", low=1e-6)
+    loss: str = param("ranking", "L_ae: Eq. 2-4, or Figure 4's control", choices=("ranking", "bce"))
+    margin: float | None = param(None, "between scores; none: see SETTINGS", symbol="m", low=0, high=1)
+    balance: float | None = param(None, "weight of L_ae; none: see SETTINGS", symbol="lambda", low=0)
+    epochs: int | None = param(None, "passes over train at most; none: 8, or what makes 1,000 steps, to 60", low=1)
+    batch: int = param(256, "rows a step (open)", low=1)
+    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0 (open)", low=1e-6)
+    decay: float = param(0.0, "weight decay of the tables (3.1: tuned)", low=0)
+    sampled: int = param(1000, "labels drawn for a batch where there are more than `all_below`", low=1)
+    all_below: int = param(5000, "labels up to which all are scored in every batch", low=0)
+    valid_share: float = param(0.2, "share held out where no validation set is given (3.1)", low=0.01, high=0.5)
+    common: str = param("mse", "L_h (2.3); beyond the paper: infonce", choices=("mse", "infonce"))
+    temperature: float = param(0.05, "of InfoNCE, beyond the paper", low=1e-3)
+    decode_features: float = param(0.0, "weight of L_ae of documents' codes, beyond the paper", low=0)
+    keep: float = param(1.0, "share of features that input dropout keeps, beyond the paper", low=0.01, high=1)
+    readout: str = param("decoder", "what ranks (2.2); others: beyond the paper", choices=READOUTS)
+    n_neighbors: int | None = param(None, "voters, beyond the paper; none: by held-out points", low=1)
+    sharpness: float | None = param(None, "t of votes exp(t (cos - best)); none: by held-out points", low=0)
+
+    removed: ClassVar[Mapping[str, str]] = {
+        "by_words": "use --method auto, which lets training points with the same words vote",
+        "refit": "the network is always trained again on all points",
+        "networks": "there is one network, as in the paper; --method auto joins methods",
+        "hardest": "Eq. 3-4 take the hardest labels; use loss=bce for a loss over all of them",
+        "bounded": "scores always go through a sigmoid, as in 2.3",
+    }
+
+
+SETTINGS: Mapping[str, tuple[Mapping[str, float], ...]] = {
+    "ranking": ({"balance": 3.0, "margin": 0.1}, {"balance": 10.0, "margin": 0.1}),
+    "bce": ({"balance": 1.0, "margin": 0.1},),
+}
+"""lambda and m of which held-out points choose, where none is set."""
+BEST = {
+    "loss": "bce", "common": "infonce", "decode_features": 1.0, "balance": 0.1, "norm": "none", "readout": "both",
+    "word_dim": 200, "dim": 300, "keep": 0.65,
+}  # fmt: skip
 
 
 class RankAe(Method):
-    """Labels and documents share a code; the labels' decoder and the nearest documents rank."""
+    """Labels and documents share a code; the labels' decoder ranks."""
 
     name: ClassVar[str] = "rankae"
     title: ClassVar[str] = "Rank-AE: a label auto-encoder whose code documents share, with dual attention"
     paper: ClassVar[str] = "Wang, Chen, Sun, Qin, Li and Zhou: Ranking-Based Autoencoder for XMC, NAACL-HLT 2019"
     Config = RankAeConfig
     config: RankAeConfig
-    presets = PRESETS
-    words_: WordVoters | None
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "best": BEST,
+        **{name: {} for name in ("paper", "delicious", "mediamill", "imdb")},
+        **{name: {"dim": 200} for name in ("rcv", "eurlex", "wiki10")},
+    }
 
     # -- the objective
 
-    def _objective(self, batch: Batch, rows: Mapping[str, Tensor], network: LabelAutoencoder) -> Tensor:
-        """Eq. 1, and the documents' codes decoded as well."""
-        c = self.config
+    @classmethod
+    def objective(cls, c: RankAeConfig, batch: Batch, rows: Mapping[str, Tensor], network: LabelAutoencoder) -> Tensor:
+        """Eq. 1."""
         x_h = network.features(rows["features"], batch.X)  # (B, dim)
         y_h = network.encode(rows["encoder"], batch.extra["sets"])  # (B, dim)
-        loss = self._common(x_h, y_h, batch)
+        loss = cls.common_loss(c, x_h, y_h, batch)
         for codes, weight in ((y_h, 1.0), (x_h, c.decode_features)):
             if weight:
-                logits = network.decode(codes, rows["labels"], rows["bias"])
-                loss = loss + c.balance * weight * self._reconstruction(logits, batch)
+                logits = network.decode(codes, rows["labels"], rows["bias"])  # (B, c)
+                loss = loss + (c.balance or 1.0) * weight * cls.reconstruction_loss(c, logits, batch)
         return loss
 
-    def _common(self, x_h: Tensor, y_h: Tensor, batch: Batch) -> Tensor:
-        """L_h: the squared distance, or of all label sets in the batch find your own."""
-        if self.config.common == "mse":
+    @staticmethod
+    def common_loss(c: RankAeConfig, x_h: Tensor, y_h: Tensor, batch: Batch) -> Tensor:
+        """L_h: the squared distance, the mean over the batch; or InfoNCE against the batch's label sets."""
+        if c.common == "mse":
             return (x_h - y_h).square().sum(dim=1).mean()
-        cosines = normalize(x_h, dim=1) @ normalize(y_h, dim=1).T  # (B, B)
-        return info_nce(cosines, self.config.temperature, batch.extra["same"])
+        return info_nce(normalize(x_h, dim=1) @ normalize(y_h, dim=1).T, c.temperature, batch.extra["same"])
 
-    def _reconstruction(self, logits: Tensor, batch: Batch) -> Tensor:
-        """L_ae of logits (B, c): Eq. 2, or its BCE twin."""
+    @staticmethod
+    def reconstruction_loss(c: RankAeConfig, logits: Tensor, batch: Batch) -> Tensor:
+        """L_ae of logits (B, c): Eq. 2 on their sigmoid, the mean over the batch; or its BCE twin."""
         found = batch.candidates
         assert found is not None
-        if self.config.loss == "bce":
+        if c.loss == "bce":
             return candidate_bce(logits, found.rows, found.columns)
-        scores = torch.sigmoid(logits) if self.config.bounded else logits
         truth = found.targets(len(batch)).to(torch.int8)
-        return marginal_ranking(scores, truth, self.config.margin, hardest=self.config.hardest).mean()
+        return marginal_ranking(torch.sigmoid(logits), truth, 0.1 if c.margin is None else c.margin).mean()
 
     @staticmethod
     def _extend(batch: Batch, _: np.random.Generator) -> None:
@@ -119,143 +180,147 @@ class RankAe(Method):
         batch.extra |= {"sets": sets, "same": same_sets(batch.Y)}
         batch.ids |= {"encoder": sets.ids, "bias": batch.ids["labels"]}
 
-    # -- training: one network for the choices on held-out points, the others on everything, side by side
+    # -- fit: lambda, m and epochs on held-out points; the final networks on all points; their votes, if any
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        c, few = self.config, train.n_points < _FEW
-        share = c.valid_share or min(0.25, max(0.1, 1000 / max(1, train.n_points)))
-        split = (train, train) if few else train.split(share, run.rng(30), at_most=5000)
-        rest, held = split if valid is None else (train, valid)
-        everything = train if valid is None else train.joined(Points(valid.X, valid.Y[:, : train.n_labels]))
+        if valid is not None:
+            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
+            everything = train.joined(held)
+        else:
+            everything, enough = train, train.n_points >= _FEW
+            rest, held = train.split(self.config.valid_share, run.rng(30), _HELD) if enough else (train, train)
+        if rest.n_points > _REST:
+            rest = rest.take(np.sort(run.rng(34).permutation(rest.n_points)[:_REST]))
+        with run.timed("choice"):
+            c, epochs = self._choose(rest, held, run.part(0.4))
+            votes = self._choose_votes(rest, held, run)
+            c = c.replace(epochs=max(1, round(epochs * math.sqrt(rest.n_points / everything.n_points))))
         with run.timed("training"):
-            first, *others = at_once(*self._trainings(rest, everything, run))
-        with run.timed("choices"):
-            self.trained_ = [first]
-            self.votes_ = self._choose(rest, held, run)
-        if others:
-            chosen, self.trained_ = self.votes_, others
-            sources = chosen.blend.rules if chosen.blend is not None else ()
-            votes = self._votes(everything, sources, run.seed)
-            self.votes_ = replace(votes, blend=chosen.blend, share=chosen.share)
-            if self.words_ is not None:
-                self.words_ = WordVoters.of(_labelled(everything).X, self.words_.damping)
+            self.trained_, _ = self._train(c, everything, run)
+        with run.timed("votes"):
+            made = self._votes(everything, votes.blend.rules if votes.blend is not None else (), run.seed)
+            self.votes_ = replace(made, blend=votes.blend, share=votes.share)
+            self.priors_ = label_priors(everything.Y)
 
-    def _trainings(self, rest: Points, everything: Points, run: Run) -> list[Callable[[], Trained]]:
-        """The choices' network, and those that stay; their start is drawn here, from torch's one generator."""
-        n = self.config.networks or max(1, min(2, 40_000 // everything.n_points))
-        starts = [self._network(1000 * run.seed + number) for number in range(n)]
-        same_start = deepcopy(starts[0])  # now: the other is trained beside it
+    def _choose(self, rest: Points, held: Points, run: Run) -> tuple[RankAeConfig, int]:
+        """lambda, m and the number of epochs with the best mean of the decoder's P@1, P@3, P@5 on held-out points."""
+        own = self.config.to_dict()
+        tried = [{k: own[k] if own[k] is not None else v for k, v in s.items()} for s in SETTINGS[self.config.loss]]
+        configs = [self.config.replace(**s) for s in tried if s is tried[0] or s != tried[0]]
+        judged = at_once(*(partial(self._judge, c, rest, held, run, f"rankae-{i}") for i, c in enumerate(configs)))
+        best = max(range(len(judged)), key=lambda i: judged[i][1].best)
+        self.trained_, history, decoded = judged[best]
+        epochs = max(1, history.best_epoch + 1)
+        self.chosen_ = {"setting": tried[best], "epochs": epochs, "autoencoder": decoded}
+        run.progress.message(f"mean P@1,3,5 {history.best:.4f} with {self.chosen_}")
+        return configs[best], epochs
 
-        def choice() -> Trained:
-            return self._train(rest, run.part(0.4), same_start, 0, "rankae-choice")
+    def _judge(
+        self, c: RankAeConfig, rest: Points, held: Points, run: Run, name: str
+    ) -> tuple[Trained, History, list[float]]:
+        """The network at its best epoch, its history, and the auto-encoder's own P@1, P@3, P@5 on label sets."""
 
-        def kept(number: int) -> Trained:
-            return self._train(everything, run.part(1 / (n - number)), starts[number], number)
+        def quality(trained: Trained) -> float:
+            return mean_precision(Ranking.from_dense(trained.scores(trained.codes(held.X)), max(CUTS)), held.Y)
 
-        return [choice, *(partial(kept, number) for number in range(n * self.config.refit))]
+        trained, history = self._train(c, rest, run, name, quality)
+        decoded = Ranking.from_dense(trained.scores(trained.set_codes(held.Y)), max(CUTS))
+        return trained, history, [mean_precision(decoded, held.Y, (k,)) for k in CUTS]
 
-    def _choose(self, train: Points, held: Points, run: Run) -> JoinedVotes:
-        """Who votes and how, and the decoder's share, by the held-out points."""
-        c = self.config
-        votes = self._votes(train, () if c.readout == "decoder" else _SOURCES, run.seed)
-        asks_words = c.by_words and c.readout != "decoder"
-        self.words_ = WordVoters.chosen(_labelled(train), held) if asks_words else None
-        quality = votes.choose(
-            *self._codes(held.X),
-            held.Y,
-            finders=self._finders(held.X),
-            shares={"auto": SHARES, "decoder": (1.0,), "neighbours": (0.0,)}[c.readout],
-            n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
-            sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
-        )
-        if votes.blend is None or _WORDS not in votes.blend.rules:
-            self.words_ = None
-        chosen = "" if votes.blend is None else f", {votes.blend.facts()}"
-        run.progress.message(f"decoder's share {votes.share:g}{chosen}: mean P@1,3,5 {quality:.4f}")
-        return votes
-
-    def _train(self, train: Points, run: Run, network: LabelAutoencoder, number: int, name: str = "rankae") -> Trained:
-        """The network of that number, from its start: its own tables, batches and dropout."""
-        c, seed = self.config, 1000 * run.seed + number
+    def _train(
+        self, c: RankAeConfig, train: Points, run: Run, name: str = "rankae",
+        quality: Callable[[Trained], float] | None = None,
+    ) -> tuple[Trained, History]:  # fmt: skip
+        """quality: asked after each epoch; the best epoch's weights stay."""
+        network, labelled = self._network(run.seed), np.flatnonzero(np.diff(train.Y.indptr))
         tables = {
-            "features": Table(self._start_of_words(train.n_features, run, number)),
-            "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32, number)),
-            "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33, number)),
-            "bias": Table(log_odds(train.Y) if c.loss == "bce" else np.zeros((train.n_labels, 1), np.float32)),
+            "features": Table(self._word_start(train, run), decay=c.decay),
+            "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32), decay=c.decay),
+            "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33), decay=c.decay),
+            "bias": Table(log_odds(train.Y)),
         }
         sampler = CandidateSampler(train.Y, n_sampled=c.sampled, power=0.5, all_below=c.all_below)
         batches = Batches(
-            train.X, train.Y, size=c.batch, seed=seed, candidates=sampler, keep=c.keep,
-            rows=np.flatnonzero(np.diff(train.Y.indptr)), extend=self._extend,
+            train.X, train.Y, size=c.batch, seed=run.seed, candidates=sampler, keep=c.keep, rows=labelled,
+            extend=self._extend,
         )  # fmt: skip
-        plan = Plan(epochs=c.epochs or max(8, min(30, math.ceil(_STEPS / max(1, len(batches))))), lr=c.lr)
-
-        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-            return self._objective(batch, rows, network)
-
-        Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
+        plan = Plan(epochs=c.epochs or int(np.clip(math.ceil(_STEPS / max(1, len(batches))), *_EPOCHS)), lr=c.lr)
+        now = Trained(network, {name: table.weights for name, table in tables.items()})
+        history = Trainer(
+            run, batches, lambda batch, rows: self.objective(c, batch, rows, network), plan, tables=tables,
+            module=network, validate=None if quality is None else partial(quality, now), name=name,
+        ).fit()  # fmt: skip
         never = np.bincount(train.Y.indices, minlength=train.n_labels) == 0
         tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
-        return Trained.of(network, tables)
+        return Trained.of(network, tables), history
 
-    def _network(self, seed: int = 0) -> LabelAutoencoder:
+    def _network(self, seed: int) -> LabelAutoencoder:
         c = self.config
-        with torch.random.fork_rng(devices=[]):
+        with _DRAWING, torch.random.fork_rng(devices=[]):  # networks start side by side, torch has one generator
             torch.manual_seed(seed)
             attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
-            return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden)
+            return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden, norm=c.norm == "batch")
 
-    def _start_of_words(self, n_features: int, run: Run, number: int = 0) -> Floats:
-        """(n_features, C): random, or of the file of word vectors where the words are known."""
-        start: Floats = 0.1 * run.rng(31, number).standard_normal((n_features, self.config.word_dim), dtype=np.float32)
-        if not self.config.words:
-            return start
-        if run.feature_names is None:
-            raise ParameterError("words: word vectors need the names of the features, and this data has none")
-        found = read_word_vectors(self.config.words, run.feature_names, start)
-        run.progress.message(f"{found:,} of {n_features:,} features have a word vector")
+    def _word_start(self, train: Points, run: Run) -> Floats:
+        """(n_features, C): random, or of the file of word vectors where the words are known; 0 for unused features."""
+        start = run.rng(31).standard_normal((train.n_features, self.config.word_dim), dtype=np.float32)
+        start *= np.float32(self.config.start)
+        if self.config.words:
+            if run.feature_names is None:
+                raise ParameterError("words: word vectors need the names of the features, and this data has none")
+            found = read_word_vectors(self.config.words, run.feature_names, start)
+            run.progress.message(f"{found:,} of {train.n_features:,} features have a word vector")
+        start[np.bincount(train.X.indices, minlength=train.n_features) == 0] = 0
         return start
 
-    # -- prediction: encode, decode, vote
+    # -- predict: encode, decode; beyond the paper, vote
 
     def _codes(self, X: sp.csr_matrix) -> tuple[Floats, Scores]:
-        """The networks' x_h, joined; and the mean of their D(x_h)."""
-        found = [part.codes(X) for part in self.trained_]
+        """x_h of unit length, and what gives D(x_h) of rows."""
+        codes = self.trained_.codes(X)
+        return unit_rows(codes), lambda start, stop: self.trained_.scores(codes[start:stop])
 
-        def scores(start: int, stop: int) -> Floats:
-            each = [part.scores(codes[start:stop]) for part, codes in zip(self.trained_, found, strict=True)]
-            return np.asarray(np.mean(each, axis=0), dtype=np.float32)
-
-        return self._joined(found), scores
-
-    @staticmethod
-    def _joined(codes: Sequence[Floats]) -> Floats:
-        """(n, networks * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
-        joined = np.hstack([unit_rows(part) for part in codes])
-        return np.asarray(joined / math.sqrt(len(codes)), dtype=np.float32)
+    def _choose_votes(self, rest: Points, held: Points, run: Run) -> JoinedVotes:
+        """The decoder alone, or training points that vote, and the decoder's share, by the held-out points."""
+        c, readout = self.config, self.config.readout
+        votes = self._votes(rest, () if readout == "decoder" else ("points", "sets"), run.seed)
+        if readout != "decoder":
+            votes.choose(
+                *self._codes(held.X), held.Y, shares=SHARES if readout == "both" else (0.0,),
+                n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
+                sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
+            )  # fmt: skip
+        return votes
 
     def _votes(self, train: Points, sources: Iterable[str], seed: int) -> JoinedVotes:
         """The points that have labels become neighbours, by their x_h and by their y_h."""
-        voters = _labelled(train)
-        encode = {
-            "points": lambda: [part.codes(voters.X) for part in self.trained_],
-            "sets": lambda: [part.set_codes(voters.Y) for part in self.trained_],
-        }
-        codes = {name: self._joined(encode[name]()) for name in sources if name in encode}
-        return JoinedVotes.of(codes, voters.Y, seed=seed)
+        voters = train.take(np.flatnonzero(np.diff(train.Y.indptr)))
+        encode = {"points": lambda: self.trained_.codes(voters.X), "sets": lambda: self.trained_.set_codes(voters.Y)}
+        codes = {name: unit_rows(encode[name]()) for name in sources}
+        return JoinedVotes.of(codes, voters.Y if codes else voters.Y[:0], seed=seed)
 
-    def _finders(self, X: sp.csr_matrix) -> dict[str, Finder]:
-        """Who finds X's neighbours otherwise than by codes."""
-        return {} if self.words_ is None else {_WORDS: self.words_.finder(X)}
+    def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
+        """(n,) which rows have a feature that the words know."""
+        words = self.trained_.tables["features"].numpy()
+        return has_entries(X, np.any(words, axis=1))
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        return self.votes_.rank(*self._codes(X), k, self._finders(X))
+        ranking = self.votes_.rank(*self._codes(X), k)
+        unknown = ~self._knows(X)[:, None] | (self.priors_[ranking.labels] == 0)
+        ranking.labels[unknown], ranking.scores[unknown] = PAD, -np.inf
+        return fill_blank(ranking, self.priors_)
+
+    def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> Floats:
+        """(n, c) scores of the given labels; NaN for a label without a training point and a document without a code."""
+        scores = self.votes_.scores(*self._codes(X), labels)
+        known = self._knows(X)[:, None] & (self.priors_[labels] > 0) & (labels >= 0)
+        return np.where(known, scores, np.float32(np.nan))
 
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
-        """The words of one document (1, n_features): what the first network's attention lets through of each (Figure
+        """The words of one document (1, n_features): what attention lets through of each (Figure
         5), and what it adds to the decoder's score of each label; labels: by default the best five."""
         asked = self.predict(x, 5).labels[0] if labels is None else np.asarray(labels)
-        first = self.trained_[0]
+        first = self.trained_
         features, passed, words = first.words(x)
         added = contributions(
             words, lambda pooled: first.logits(first.network.common(pooled))[0], [int(i) for i in asked if i != PAD]
@@ -267,33 +332,25 @@ class RankAe(Method):
     def state(self) -> State:
         arrays, facts = self.votes_.state()
         arrays = {f"votes.{name}": array for name, array in arrays.items()}
-        for number, part in enumerate(self.trained_):
-            arrays |= {f"{number}.{name}": array for name, array in part.arrays().items()}
-        arrays |= under("words", self.words_.state()) if self.words_ is not None else {}
+        arrays |= {**under("network", self.trained_.arrays()), "priors": self.priors_}
         Y = self.votes_.near.ballots
-        sizes = [len(self.trained_), Y.shape[0]]
-        return State({**arrays, **pack_csr("Y", Y)}, {"votes": facts, "sizes": sizes})
+        if Y.shape[0]:
+            arrays |= pack_csr("Y", Y)
+        return State(arrays, {"votes": facts, "points": Y.shape[0], "chosen": self.chosen_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
-        votes, words = state.part("votes"), state.part("words")
         try:
-            networks, n_points = map(int, state.facts["sizes"])
-            Y = unpack_csr(state, "Y", (n_points, n_labels))
-            self.words_ = WordVoters.restored(words, n_points, n_features) if words else None
-            others = (_WORDS,) if words else ()
-            self.votes_ = JoinedVotes.restored(votes, state.facts["votes"], Y, networks * c.dim, others)
+            n_points = int(state.fact("points", low=0))
+            none = sp.csr_matrix((0, n_labels), dtype=np.float32)
+            Y = unpack_csr(state, "Y", (n_points, n_labels)) if n_points else none
+            self.chosen_ = dict(state.facts["chosen"])
+            self.votes_ = JoinedVotes.restored(state.part("votes"), state.facts["votes"], Y, c.dim)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         sizes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
-        self.trained_ = []
-        for number in range(networks):
-            network = self._network()
-            shapes = sizes | {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
-            arrays = {name: state.array(f"{number}.{name}", shape=shape) for name, shape in shapes.items()}
-            self.trained_.append(Trained.restored(network, arrays))
-
-
-def _labelled(points: Points) -> Points:
-    """Those that have something to vote for."""
-    return points.take(np.flatnonzero(np.diff(points.Y.indptr)))
+        network = self._network(0)
+        sizes |= {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+        arrays = {name: state.array(f"network.{name}", shape=shape) for name, shape in sizes.items()}
+        self.trained_ = Trained.restored(network, arrays)
+        self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)

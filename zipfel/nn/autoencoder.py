@@ -26,16 +26,49 @@ _WORDS = "float16"
 """How word vectors are kept: there are many of them, and attention is not that exact."""
 
 
-class LabelAutoencoder(nn.Module):
-    """The three maps without their tables: word vectors, the encoder's and the decoder's labels come as rows."""
+class BatchNorm(nn.Module):
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the batch, and by running means at prediction.
 
-    def __init__(self, attention: DualAttention, word_dim: int, dim: int, hidden: int) -> None:
+    torch's own adds up in an order that depends on the number of threads. A batch of one row has no variance and takes
+    the running one.
+    """
+
+    def __init__(self, dim: int, momentum: float = 0.1, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.momentum, self.eps = momentum, eps
+        self.weight, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
+        self.mean: Tensor
+        self.variance: Tensor
+        self.register_buffer("mean", torch.zeros(dim))
+        self.register_buffer("variance", torch.ones(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or len(x) == 1:
+            return (x - self.mean) / (self.variance + self.eps).sqrt() * self.weight + self.bias
+        mean = x.mean(dim=0)
+        centred = x - mean
+        variance = centred.square().mean(dim=0)
+        with torch.no_grad():
+            self.mean.lerp_(mean, self.momentum)
+            self.variance.lerp_(variance, self.momentum)
+        return centred / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
+class LabelAutoencoder(nn.Module):
+    """The three maps without their tables: word vectors, the encoder's and the decoder's labels come as rows.
+
+    norm: the hidden layers of encoder and decoder are normalised over the batch.
+    """
+
+    def __init__(self, attention: DualAttention, word_dim: int, dim: int, hidden: int, *, norm: bool = False) -> None:
         super().__init__()
         self.attention = attention
         self.common = nn.Linear(word_dim, dim)
-        self.encoder_bias = nn.Parameter(torch.zeros(hidden))
+        self.encoder_bias = None if norm else nn.Parameter(torch.zeros(hidden))  # the normalisation has its own
         self.encoder = nn.Linear(hidden, dim)
-        self.decoder = nn.Linear(dim, hidden)
+        self.decoder = nn.Linear(dim, hidden, bias=not norm)
+        self.encoder_norm = BatchNorm(hidden) if norm else nn.Identity()
+        self.decoder_norm = BatchNorm(hidden) if norm else nn.Identity()
 
     def features(self, words: Tensor, X: LocalRows) -> Tensor:
         """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
@@ -51,12 +84,14 @@ class LabelAutoencoder(nn.Module):
 
     def encode(self, labels: Tensor, sets: LocalRows) -> Tensor:
         """E: y_h (B, dim) of the encoder's label vectors (u, hidden) and the batch's label sets."""
-        code: Tensor = self.encoder(torch.relu(bag(labels, sets) + self.encoder_bias))
+        sums = bag(labels, sets)
+        hidden = self.encoder_norm(sums) if self.encoder_bias is None else sums + self.encoder_bias
+        code: Tensor = self.encoder(torch.relu(hidden))
         return code
 
     def decode(self, codes: Tensor, labels: Tensor, bias: Tensor) -> Tensor:
         """D: y' (B, c) before the sigmoid, of codes (B, dim) and the decoder's label vectors (c, hidden)."""
-        return torch.relu(self.decoder(codes)) @ labels.T + bias.T
+        return torch.relu(self.decoder_norm(self.decoder(codes))) @ labels.T + bias.T
 
 
 @dataclass(frozen=True)
