@@ -11,7 +11,7 @@ from benchmarks import Bar
 from zipfel.bench.runner import machine
 
 FIRST = ("startup", "reading", "vectorizing", "metrics")
-QUALITY = {"ablation", "auto_ablation", "dxml_ablation", "glas_ablation", "label_noise", "mnn_table"}
+QUALITY = {"ablation", "auto_ablation", "dxml_ablation", "label_noise", "mnn_table"}
 QUALITY |= {"rankae_ablation", "small", "table"}
 """How good, not how fast; they take hours and are run by name."""
 

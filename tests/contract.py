@@ -32,7 +32,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "lightdxml": {"dim": 32, "epochs": 12, "label_epochs": 2, "batch": 16, "dropout": 0.2},
     "auto": {"regression.landmarks": 50},
     "mnn": {"dim": 32, "epochs": 5, "batch": 16},
-    "glas": {"dim": 32, "epochs": 15, "batch": 16, "sampled": 20, "length": 5.0, "patience": None, "lr": 0.01},
+    "glas": {"dim": 32, "epochs": 15, "batch": 16, "sampled": 20, "length": 5.0, "lr": 0.01},
     "dxml": {"dim": 16, "hidden": 32, "epochs": 40, "batch": 16, "walks": 50, "lr": 0.1, "dropout": 0.2},
 }
 """Parameters that make a method learn the known answer in about a second."""

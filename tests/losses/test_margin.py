@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zipfel.losses.margin import sampled_margin, stochastic_negative_mining
+from zipfel.losses.margin import pairwise_margin, sampled_margin, stochastic_negative_mining
 
 POSITIVE = torch.tensor([1.0, 0.0])
 CANDIDATES = torch.tensor([[0.8, 0.2, 3.0], [-2.0, 0.5, 0.25]])
@@ -33,6 +33,22 @@ def test_a_row_without_negatives_costs_nothing() -> None:
     assert stochastic_negative_mining(POSITIVE, CANDIDATES, none, 0.5, 2).item() == 0
 
 
+def test_equation_1_whole_by_hand() -> None:
+    scores, relevant = (
+        torch.tensor([[1.0, 0.8, 0.2, 0.9], [0.0, 1.0, 2.0, 3.0]]),
+        torch.tensor([[1, 0, 1, 0], [1, 1, 1, 1]]),
+    )
+    # c = 0.5: y 0 against 1 and 3: 0.3 + 0.4; y 2 against 1 and 3: 1.1 + 1.2. The second row has no negative.
+    assert pairwise_margin(scores, relevant, 0.5).item() == pytest.approx((0.3 + 0.4 + 1.1 + 1.2) / 4 / 2)
+
+
+def test_with_one_relevant_label_it_is_the_sampled_margin() -> None:
+    draw = torch.Generator().manual_seed(2)
+    scores, relevant = torch.randn(4, 6, generator=draw), torch.eye(4, 6)
+    one = sampled_margin(scores.diagonal(), scores, relevant == 0, 0.7)
+    assert pairwise_margin(scores, relevant, 0.7).item() == pytest.approx(one.item())
+
+
 def test_gradcheck() -> None:
     generator = torch.Generator().manual_seed(1)
     positive = torch.rand(3, dtype=torch.double, generator=generator, requires_grad=True)
@@ -42,3 +58,5 @@ def test_gradcheck() -> None:
     assert torch.autograd.gradcheck(
         lambda p, c: stochastic_negative_mining(p, c, negative, 0.3, 2), (positive, candidates)
     )
+    relevant = (torch.rand(3, 5, generator=generator) > 0.5).double()
+    assert torch.autograd.gradcheck(lambda c: pairwise_margin(c, relevant, 0.3), (candidates,))

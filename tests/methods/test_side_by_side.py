@@ -17,7 +17,6 @@ from zipfel.training import History, Trainer
 
 SMALL: dict[str, dict[str, Any]] = {
     "mnn": {"dim": 16, "epochs": 2, "batch": 32},
-    "glas": {"dim": 16, "epochs": 2, "batch": 32},
     "dxml": {"hidden": 16, "epochs": 2, "batch": 32},
     "rankae": {"dim": 16, "hidden": 16, "word_dim": 16, "epochs": 2, "batch": 32},
     "auto": {},

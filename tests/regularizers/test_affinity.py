@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from zipfel.regularizers.affinity import AFFINITIES, label_affinity
+from zipfel.regularizers.affinity import AFFINITIES, Affinity, label_affinity
 
 # a: 4 rows, b: 2, c: 1, and a label that never occurs
 Y = sp.csr_matrix(np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]], dtype=np.float32))
@@ -43,3 +43,13 @@ def test_is_symmetric_and_within_zero_and_one(kind: str) -> None:
 def test_an_unknown_kind_names_those_there_are() -> None:
     with pytest.raises(ValueError, match="arithmetic"):
         label_affinity(Y, "cosine")
+
+
+@pytest.mark.parametrize("kind", AFFINITIES)
+@pytest.mark.parametrize("whole", [0, 10**6])
+def test_between_some_labels_is_the_same_whether_u_is_made_whole_or_not(kind: str, whole: int) -> None:
+    rng = np.random.default_rng(1)
+    some = sp.csr_matrix((rng.random((60, 9)) < 0.3).astype(np.float32))
+    labels = np.array([7, 2, 5])
+    found = Affinity(some, kind, whole=whole).between(labels).to_dense().numpy()
+    np.testing.assert_allclose(found, label_affinity(some, kind).toarray()[np.ix_(labels, labels)], rtol=1e-5)

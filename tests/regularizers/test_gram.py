@@ -57,6 +57,19 @@ def test_gravity_equals_the_mean_over_pairs() -> None:
     assert gravity(codes, V).item() == pytest.approx((codes @ V.T).square().mean().item())
 
 
+def test_a_label_that_was_drawn_twice_counts_as_two() -> None:
+    affinity, drawn = some_affinity(9), np.array([4, 1, 4, 7, 1, 4])
+    distinct, place, counts = np.unique(drawn, return_inverse=True, return_counts=True)
+    V, codes, times = vectors(3, 5), vectors(4, 5, 1), torch.from_numpy(counts).double()
+    dense = torch.from_numpy(affinity.toarray()[np.ix_(drawn, drawn)]).double()
+    repeated, U = V[place], submatrix(affinity, distinct, torch.double)
+    expected = ((repeated @ repeated.T - dense) ** 2).sum() / 36
+    assert glas(V, U, times).item() == pytest.approx(expected.item())
+    assert spread_out(V, times).item() == pytest.approx(spread_out(repeated).item())
+    assert gravity(codes, V, times).item() == pytest.approx(gravity(codes, repeated).item())
+    assert torch.autograd.gradcheck(lambda v: glas(v, U, times), (V.clone().requires_grad_(),))
+
+
 def test_gradcheck() -> None:
     U = submatrix(some_affinity(5), np.arange(5), torch.double)
     V, codes = vectors(5, 3).requires_grad_(), vectors(4, 3, 1).requires_grad_()

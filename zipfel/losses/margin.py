@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -25,6 +27,41 @@ def stochastic_negative_mining(
     count = min(hardest, hinge.shape[1])
     mined = hinge.topk(count, dim=1).values  # (B, hardest)
     return (mined.sum(dim=1) / negative.sum(dim=1).clamp(min=1, max=count)).mean()
+
+
+def pairwise_margin(scores: Tensor, relevant: Tensor, margin: float) -> Tensor:
+    """Eq. 1 whole: the sum over a row's relevant labels y and its others y' of [h_y' - h_y + c]_+.
+
+    scores, relevant: (B, C), relevant 1 or 0. Each row's sum is divided by its number of pairs, then comes the mean
+    over rows; a row without a pair costs nothing.
+    """
+    loss: Tensor = _Pairwise.apply(scores, relevant, margin)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _Pairwise(torch.autograd.Function):
+    """One relevant label a row at a time: memory holds (B, C) numbers, not (B, P, C). The gradient is counted along."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, relevant: Tensor, margin: float) -> Tensor:
+        positive, negative = relevant > 0, relevant == 0
+        pairs = (positive.sum(dim=1) * negative.sum(dim=1)).clamp(min=1)  # (B,)
+        ranks = positive.cumsum(dim=1) * positive  # (B, C): the first relevant label of a row is 1, and so on
+        grad, losses = torch.zeros_like(scores), scores.new_zeros(len(scores))
+        for rank in range(1, int(ranks.max()) + 1 if ranks.numel() else 1):
+            at = ranks == rank
+            own = (scores * at).sum(dim=1, keepdim=True)  # (B, 1)
+            gap = scores - own + margin
+            violated = ((gap > 0) & negative & at.any(dim=1, keepdim=True)).to(scores.dtype)
+            losses += (gap * violated).sum(dim=1)
+            grad += violated - at * violated.sum(dim=1, keepdim=True)
+        ctx.save_for_backward(grad / (pairs[:, None] * max(1, len(scores))))
+        return (losses / pairs).mean()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        (found,) = ctx.saved_tensors
+        return found * grad, None, None
 
 
 def _hinge(positive: Tensor, candidates: Tensor, negative: Tensor, margin: float) -> Tensor:

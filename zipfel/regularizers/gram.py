@@ -32,23 +32,41 @@ class _Distance(torch.autograd.Function):
         return 4 * grads[0] * away, None
 
 
-def glas(V: Tensor, U: Tensor) -> Tensor:
-    """||V V' - U||_F^2 / b^2 (Guo et al., Eq. 3, on the labels of a batch).
+def glas(V: Tensor, U: Tensor, counts: Tensor | None = None) -> Tensor:
+    """||V V' - U||_F^2 / B^2 (Guo et al., Eq. 3, on the labels of a batch).
 
-    V: (b, d) label vectors, one a row. U: (b, b) sparse and symmetric, see `submatrix`.
+    V: (b, d) label vectors, one a row. U: (b, b) sparse and symmetric, see `submatrix`. counts: (b,) how often each of
+    them was drawn, B in all, by default once: a pair of labels then counts as often as it was drawn (Algorithm 2).
     """
-    distance: Tensor = _Distance.apply(V, U)  # type: ignore[no-untyped-call]
-    return distance / len(V) ** 2
+    if counts is not None:
+        root = counts.sqrt()
+        rows, columns = U.indices()
+        U = torch.sparse_coo_tensor(
+            U.indices(), U.values() * root[rows] * root[columns], U.shape, is_coalesced=True, check_invariants=False
+        )
+    distance: Tensor = _Distance.apply(_repeated(V, counts), U)  # type: ignore[no-untyped-call]
+    return distance / _size(V, counts) ** 2
 
 
-def spread_out(V: Tensor) -> Tensor:
-    """sum over pairs of <v_y, v_y'>^2 / b^2 (Eq. 2). V: (b, d); the diagonal is constant on the unit sphere."""
-    return (V.T @ V).square().sum() / len(V) ** 2
+def spread_out(V: Tensor, counts: Tensor | None = None) -> Tensor:
+    """sum over pairs of <v_y, v_y'>^2 / B^2 (Eq. 2). V: (b, d); the diagonal is constant on the unit sphere."""
+    repeated = _repeated(V, counts)
+    return (repeated.T @ repeated).square().sum() / _size(V, counts) ** 2
 
 
-def gravity(codes: Tensor, V: Tensor) -> Tensor:
+def gravity(codes: Tensor, V: Tensor, counts: Tensor | None = None) -> Tensor:
     """mean over all (row, label) pairs of <phi(x), v_y>^2 (Krichene et al. 2018). codes: (B, d), V: (b, d)."""
-    return ((codes.T @ codes) * (V.T @ V)).sum() / (len(codes) * len(V))
+    repeated = _repeated(V, counts)
+    return ((codes.T @ codes) * (repeated.T @ repeated)).sum() / (len(codes) * _size(V, counts))
+
+
+def _repeated(V: Tensor, counts: Tensor | None) -> Tensor:
+    """Vectors whose squared inner products are those of V, as often as the labels were drawn."""
+    return V if counts is None else V * counts.sqrt()[:, None]
+
+
+def _size(V: Tensor, counts: Tensor | None) -> float:
+    return float(len(V) if counts is None else counts.sum())
 
 
 def submatrix(U: sp.csr_matrix, labels: npt.NDArray[np.integer], dtype: torch.dtype = torch.float32) -> Tensor:
