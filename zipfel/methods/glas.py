@@ -101,8 +101,8 @@ class GlasConfig(declared.Config):
     batch: int | None = param(
         None, "rows a step (Table 1: 4,096); none: what makes 32 steps an epoch", symbol="B", low=1
     )
-    epochs: int = param(30, "passes over train at most (Sec. 4: 10, over sets 40 times as large)", low=1)
-    lr: float = param(5e-3, "Adam's rate at the start, falling linearly to 0 (open)", symbol="eta", low=1e-6)
+    epochs: int = param(20, "passes over train at most (Sec. 4: 10, over sets 40 times as large)", low=1)
+    lr: float = param(2e-3, "Adam's rate at the start, falling linearly to 0 (open)", symbol="eta", low=1e-6)
     patience: int | None = param(None, "epochs without a better held-out P@1 before training stops", low=1)
     valid_share: float = param(0.04, "share of train to hold out where no validation set is given", low=0.001, high=0.5)
     tokens: str = param("random", "first feature vectors", choices=("random", "corpus"))
