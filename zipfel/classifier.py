@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ from zipfel.inputs import (
     validation_dataset,
     with_columns,
 )
+from zipfel.label_changes import NO_CHANGES, LabelChanges
 from zipfel.methods import Points, State, make_method
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import calibration_errors, evaluate
@@ -150,6 +152,7 @@ class Zipfel(Conventions):
             "timings": {phase: round(seconds, 3) for phase, seconds in run.timings.items()},
         }
         self.metrics_: dict[str, float] = {}
+        self.label_changes_ = NO_CHANGES
 
     @holding_signals
     def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
@@ -164,6 +167,7 @@ class Zipfel(Conventions):
         if given.label_names is not None and self.label_names_ is None:
             raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
         data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
+        data = replace(data, Y=self.label_changes_.of_labels(data.Y))
         with use_threads(self.threads):
             learn(Points(rows, data.Y))
         if self.label_names_ is not None and data.label_names is not None:
@@ -202,7 +206,11 @@ class Zipfel(Conventions):
             return self._ranking(rows, min(k, self.n_labels_)).with_names(self.label_names_)
 
     def _ranking(self, rows: sp.csr_matrix, k: int) -> Ranking:
-        return with_probabilities(self.method_, self.method_.predict(rows, k), self.calibration_, self.label_counts_)
+        def rank(k: int) -> Ranking:
+            found = self.method_.predict(rows, k)
+            return with_probabilities(self.method_, found, self.calibration_, self.label_counts_)
+
+        return self.label_changes_.ranked(rank, k, self.n_labels_)
 
     def predict_scores(self, X: Any, k: int = 100) -> sp.csr_matrix:
         """(n, n_labels) CSR with the scores of the k best labels of each document."""
@@ -220,7 +228,7 @@ class Zipfel(Conventions):
         documents = [document] if isinstance(document, str) else document
         row = one_row(self.rows_, documents)
         with use_threads(self.threads):
-            ranking = self.method_.predict(row, k)
+            ranking = self.label_changes_.ranked(lambda k: self.method_.predict(row, k), k, self.n_labels_)
             best = {
                 int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0
             }
@@ -247,7 +255,8 @@ class Zipfel(Conventions):
 
     def _truth(self, data: Dataset) -> sp.csr_matrix:
         """True labels in the model's columns; labels that the model does not know stand behind them."""
-        return aligned(named_alike(data, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_).Y
+        own = aligned(named_alike(data, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_).Y
+        return self.label_changes_.of_labels(own)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "method_"):
@@ -284,6 +293,7 @@ class Zipfel(Conventions):
             "training": self.training_,
             "metrics": self.metrics_,
             "facts": dict(state.facts),
+            "label_changes": self.label_changes_.facts() if self.label_changes_ else None,
             "calibration": None if self.calibration_ is None else self.calibration_.facts(),
         }
 
@@ -316,6 +326,7 @@ class Zipfel(Conventions):
         model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
         model.method_ = make_method(config["method"], config["params"])
         model.method_.restore(State(arrays_within("method.", files.arrays), config["facts"]), n_features, n_labels)
+        model.label_changes_ = LabelChanges.from_facts(config.get("label_changes"), n_labels)
         calibration = config.get("calibration")
         model.calibration_ = None if calibration is None else Calibration.from_facts(calibration)
         return model

@@ -35,9 +35,8 @@ def workers_of(pid: int) -> list[int]:
     found = []
     for child in psutil.Process(pid).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
-            found += [child.pid] * (
-                child.name().startswith("ray::") and not child.name().startswith(("ray::Dash", "ray::Runtime"))
-            )
+            agent = child.name().startswith(("ray::Dash", "ray::Runtime"))
+            found += [child.pid] * (child.name().startswith("ray::") and not agent)
     return found
 
 

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, bundled, data, explain, fit, inspect, predict, report, serve, update
+from zipfel.cli import bench, bundled, data, explain, fit, inspect, labels, predict, report, serve, update
 from zipfel.cli.console import run_guarded
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ app.command("demo")(fit.demo)
 app.command("bench")(bench.bench)
 data.app.command("bundled")(bundled.bundled)
 app.add_typer(data.app, name="data")
+app.add_typer(labels.app, name="labels")
 
 
 def _show_version(wanted: bool) -> None:

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def ray_cluster(workers: int, address: str | None = None) -> Iterator[Any]:
         return
     logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    _keep_stdout_clean()
     for attempt in range(_STARTS):
         try:
             _connect(ray, workers, address)
@@ -88,6 +90,19 @@ def _connect(ray: Any, workers: int, address: str | None) -> None:
         ray.init(num_cpus=workers, include_dashboard=False, **quiet)
     else:
         ray.init(address=address, **quiet)
+
+
+def _keep_stdout_clean() -> None:
+    """Ray tells on standard output when a worker dies, between the answers; it goes to standard error instead."""
+    from ray._private import worker
+
+    printing = getattr(worker, "print_to_stdstream", None)
+    if printing is not None and not isinstance(printing, partial):
+        worker.print_to_stdstream = partial(_to_stderr, printing)
+
+
+def _to_stderr(printing: Any, data: Any, *rest: Any, **named: Any) -> None:
+    printing({**data, "is_err": True}, *rest, **named)
 
 
 class RayExecutor:

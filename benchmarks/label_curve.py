@@ -1,0 +1,204 @@
+"""What fitting and answering cost from 1,000 labels on: auto's presets beside Parabel (omikuji), each in a process.
+
+    python -m benchmarks.label_curve [--labels 1000,3000,10000] [--systems auto,quick,parabel] [--threads 2]
+                                     [--out benchmarks/results/label_curve.jsonl]
+    python -m benchmarks.label_curve --draw benchmarks/results/label_curve.jsonl docs/figures/label-curve.svg
+
+Data are made up in the shape of Amazon-670K: 1.5 points a label, 135,000 features, 75 a point, 5.5 labels a point. They
+tell what it costs, not how well it ranks. CPU seconds are of the whole process and its children, less those of making
+the data: unlike seconds of a clock, they hardly depend on what else the machine does. Latency is the median CPU time
+of one document on one thread. `--draw` also prints the table and the fitted exponents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+FEATURES, FEATURES_A_POINT, LABELS_A_POINT, POINTS_A_LABEL = 135_000, 75, 5.5, 1.5
+HELD, SINGLES = 1000, 200
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+Row = dict[str, Any]
+
+
+def data(n_labels: int) -> tuple[Any, Any]:
+    """(train, test)"""
+    from zipfel.data import synth
+
+    n = max(2000, round(POINTS_A_LABEL * n_labels))
+    whole = synth(
+        n + HELD, FEATURES, n_labels, features_per_point=FEATURES_A_POINT, labels_per_point=LABELS_A_POINT, seed=0
+    )
+    return whole.take(np.arange(n)), whole.take(np.arange(n, n + HELD))
+
+
+def cpu_seconds() -> float:
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def latency(ask: Callable[[sp.csr_matrix], object], X: sp.csr_matrix) -> float:
+    """Median milliseconds of CPU of this thread's process for one document."""
+    times = []
+    for i in range(SINGLES):
+        start = time.process_time()
+        ask(X[i])
+        times.append(1000 * (time.process_time() - start))
+    return float(np.median(times))
+
+
+def run_auto(preset: str | None, train: Any, test: Any, threads: int, folder: Path) -> Row:
+    from zipfel import Zipfel
+    from zipfel.persistence import folder_size
+    from zipfel.threads import use_threads
+
+    clock, start = time.monotonic(), cpu_seconds()
+    model = Zipfel("auto", preset=preset, threads=threads, seed=1).fit(train)
+    fitted, wall = cpu_seconds(), time.monotonic() - clock
+    model.save(folder / "model")
+    saved = cpu_seconds()
+    loaded = Zipfel.load(folder / "model")
+    ready = cpu_seconds()
+    scores = loaded.evaluate(test)
+    loaded.threads = 1
+    with use_threads(1):
+        one = latency(lambda x: loaded.predict(x, 5), test.X)
+    return {
+        "fit": fitted - start, "wall": wall, "save": saved - fitted, "load": ready - saved, "latency_ms": one,
+        "model_mb": folder_size(folder / "model") / 1e6, "P@1": 100 * scores["P@1"],
+        "parts": model.training_["timings"],
+    }  # fmt: skip
+
+
+def run_parabel(train: Any, test: Any, threads: int, folder: Path) -> Row:
+    import omikuji
+
+    from zipfel.data import write
+
+    (file,) = write(train, folder / "train.txt", format="xmc")
+    clock, start = time.monotonic(), cpu_seconds()
+    model = omikuji.Model.train_on_data(str(file), omikuji.Model.default_hyper_param(), n_threads=threads)
+    fitted, wall = cpu_seconds(), time.monotonic() - clock
+    model.save(str(folder / "model"))
+    saved = cpu_seconds()
+    model = omikuji.Model.load(str(folder / "model"))
+    ready = cpu_seconds()
+
+    def ask(x: sp.csr_matrix) -> Any:
+        return model.predict(list(zip(x.indices.tolist(), x.data.tolist(), strict=True)), top_k=5)
+
+    hits = [test.Y[i, found[0][0]] > 0 if (found := ask(test.X[i])) else False for i in range(test.n_points)]
+    size = sum(part.stat().st_size for part in (folder / "model").rglob("*") if part.is_file())
+    return {
+        "fit": fitted - start, "wall": wall, "save": saved - fitted, "load": ready - saved,
+        "latency_ms": latency(ask, test.X), "model_mb": size / 1e6, "P@1": 100 * float(np.mean(hits)),
+    }  # fmt: skip
+
+
+def measure(system: str, n_labels: int, threads: int) -> Row:
+    """One system at one size, in this process."""
+    from zipfel.threads import set_threads
+
+    set_threads(threads)
+    if system != "parabel":  # kernels are compiled, which is no part of the work
+        small, asked = data(1000)
+        with tempfile.TemporaryDirectory() as folder:
+            run_auto(None if system == "auto" else system, small, asked, threads, Path(folder))
+    train, test = data(n_labels)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with tempfile.TemporaryDirectory() as folder:
+        if system == "parabel":
+            found = run_parabel(train, test, threads, Path(folder))
+        else:
+            found = run_auto(None if system == "auto" else system, train, test, threads, Path(folder))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "system": system, "labels": n_labels, "points": train.n_points, "threads": threads, **found,
+        "peak_mb": peak * 1024 / 1e6, "data_peak_mb": before * 1024 / 1e6,
+    }  # fmt: skip
+
+
+def exponent(rows: Sequence[Row], key: str, since: int = 10_000) -> float:
+    """b of a L^b, fitted to the sizes from `since` on, on log axes."""
+    found = [(row["labels"], row[key]) for row in rows if row["labels"] >= since and row[key] > 0]
+    if len(found) < 2:
+        return float("nan")
+    x, y = np.log(np.array(found, dtype=np.float64)).T
+    return float(np.polyfit(x, y, 1)[0])
+
+
+SHOWN = (("fit", "CPU s to fit"), ("peak_mb", "peak MB"), ("model_mb", "model MB"), ("latency_ms", "ms a document"))
+
+
+def draw(source: Path, target: Path) -> None:
+    """The curves on log axes; prints them and their exponents as Markdown."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "zipfel"
+    from matplotlib import pyplot as plt
+
+    rows = [json.loads(line) for line in source.read_text().splitlines()]
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    figure, axes = plt.subplots(1, len(SHOWN), figsize=(14, 3.6))
+    for axis, (key, title) in zip(axes, SHOWN, strict=True):
+        for system in systems:
+            own = sorted((row["labels"], row[key]) for row in rows if row["system"] == system)
+            axis.loglog(*zip(*own, strict=True), "o-", label=system, markersize=3)
+        axis.set_title(title)
+        axis.set_xlabel("labels")
+        axis.grid(True, which="major", alpha=0.3)
+    axes[0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(target, metadata={"Date": None})
+    print("| system | labels | " + " | ".join(title for _, title in SHOWN) + " | P@1 |\n|" + "---|" * (len(SHOWN) + 3))
+    for row in sorted(rows, key=lambda row: (systems.index(row["system"]), row["labels"])):
+        cells = " | ".join(f"{row[key]:,.1f}" for key, _ in SHOWN)
+        print(f"| {row['system']} | {row['labels']:,} | {cells} | {row['P@1']:.1f} |")
+    for system in systems:
+        own = [row for row in rows if row["system"] == system]
+        print(f"{system}: " + ", ".join(f"{title} ~ L^{exponent(own, key):.2f}" for key, title in SHOWN))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--labels", default=",".join(map(str, SIZES)))
+    parser.add_argument("--systems", default="auto,quick,parabel")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--one", action="store_true", help="in this process: the first system and size only")
+    parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSONL", "SVG"))
+    asked = parser.parse_args()
+    if asked.draw:
+        draw(*asked.draw)
+        return
+    sizes, systems = [int(size) for size in asked.labels.split(",")], asked.systems.split(",")
+    if asked.one:
+        print(json.dumps(measure(systems[0], sizes[0], asked.threads)))
+        return
+    for size in sizes:
+        for system in systems:
+            words = ["--one", "--labels", str(size), "--systems", system, "--threads", str(asked.threads)]
+            done = subprocess.run(
+                [sys.executable, "-m", "benchmarks.label_curve", *words], stdout=subprocess.PIPE, check=True, text=True
+            )
+            line = done.stdout.strip().splitlines()[-1]
+            print(line, flush=True)
+            if asked.out:
+                with asked.out.open("a") as stream:
+                    stream.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
