@@ -34,6 +34,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "mnn": {"dim": 32, "epochs": 5, "batch": 16},
     "glas": {"dim": 32, "epochs": 15, "batch": 16, "sampled": 20, "length": 5.0, "lr": 0.01},
     "dxml": {"dim": 16, "hidden": 32, "epochs": 40, "batch": 16, "walks": 50, "lr": 0.1, "dropout": 0.2},
+    "sleec": {"dim": 16, "cluster": 60, "learners": 2},
 }
 """Parameters that make a method learn the known answer in about a second."""
 

@@ -114,7 +114,7 @@ class DxmlConfig(declared.Config):
 
 
 BEST = {
-    "loss": "infonce", "targets": "centred", "edges": "counts", "window": 2, "own_dim": 300,
+    "activation": "linear", "loss": "infonce", "targets": "centred", "edges": "counts", "window": 2, "own_dim": 300,
     "optimizer": "adam", "lr": 3e-3, "batch": 256, "dropout": 0.0, "keep": 0.6, "networks": None,
     "probes": None, "sharpness": None, "precision": "int8",
 }  # fmt: skip

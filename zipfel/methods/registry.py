@@ -20,6 +20,7 @@ _METHODS = {
     "glas": "zipfel.methods.glas:Glas",
     "dxml": "zipfel.methods.dxml:Dxml",
     "rankae": "zipfel.methods.rankae:RankAe",
+    "sleec": "zipfel.methods.sleec:Sleec",
 }
 
 

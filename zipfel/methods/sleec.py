@@ -1,0 +1,238 @@
+"""SLEEC: label sets embedded locally, a linear map to the codes in each cluster of documents, nearest neighbours.
+
+Bhatia, Jain, Kar, Varma, Jain: Sparse Local Embeddings for Extreme Multi-label Classification, NIPS 2015. All five
+papers of this library compare with it.
+
+    documents in C clusters by k-means                                    `sparse_clusters`
+    Z: min sum over near pairs of (y_i . y_j - z_i . z_j)^2               `graph.neighbour_codes`
+    V: min |Z - X V|^2 + lambda |V|^2, in each cluster                    `ridge`
+    prediction: nearest cluster, z = x V, k neighbours in it, votes summed; learners averaged      `Sleec.predict`
+
+Several learners with different clusters are averaged. Deviations, of which none has been measured against the authors'
+program, which needs Matlab:
+- Z is found by gradient steps on Z, not by singular value projection of Z Z'. The objective is the same.
+- V is ridge regression, by 30 steps of conjugate gradients; the authors' has an l1 norm on X V as well and drops small
+  weights.
+- Rows of X and Y have unit length. k is chosen on held-out points.
+- A cluster with fewer than k points gives fewer votes. Documents without a known feature get the most frequent labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel import config as declared
+from zipfel.config import param
+from zipfel.errors import ModelFileError
+from zipfel.graph.neighbour_codes import neighbour_codes
+from zipfel.index.base import unit_rows
+from zipfel.index.choice import CUTS, NEIGHBOURS, mean_precision
+from zipfel.index.sparse import unit_csr
+from zipfel.index.votes import scores_at, vote_shares
+from zipfel.kernels.bag import encode_bag
+from zipfel.kernels.sparse_rows import has_entries
+from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.popular import fill_blank, label_priors
+from zipfel.ranking import Ranking
+from zipfel.run import Run
+from zipfel.threads import check_halted
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+_FEW, _HELD, _BLOCK = 10, 2000, 2048
+"""Points below which none is held out; how many are at most; rows that are answered at a time."""
+_ROUNDS, _STEPS = 10, 30
+"""Rounds of k-means; steps of conjugate gradients."""
+
+
+@dataclass(frozen=True)
+class SleecConfig(declared.Config):
+    """The values of the authors' program, as far as they are known."""
+
+    dim: int = param(100, "numbers in a code (100 for small data, 50 for large)", low=1)
+    near: int = param(15, "near label sets whose inner products are kept", low=1)
+    steps: int = param(100, "gradient steps of the codes", low=1)
+    cluster: int = param(6000, "training points a cluster, about", low=2)
+    learners: int = param(3, "clusterings that are averaged (5 to 20)", low=1, high=50)
+    ridge: float = param(0.1, "weight of |V|^2", symbol="lambda", low=1e-6)
+    n_neighbors: int | None = param(None, "voters; none: by held-out points", symbol="k", low=1)
+    valid_share: float = param(0.2, "share held out where no validation set is given", low=0.01, high=0.5)
+
+
+def sparse_clusters(X: sp.csr_matrix, n_clusters: int, rng: np.random.Generator) -> Floats:
+    """(C, n_features) centres of unit length of spherical k-means; an empty cluster takes a random row."""
+    centres = X[np.sort(rng.permutation(X.shape[0])[:n_clusters])].toarray()
+    for _ in range(_ROUNDS if n_clusters > 1 else 1):
+        mine = nearest_centre(X, centres)
+        member = sp.csr_matrix((np.ones(len(mine), np.float32), (mine, np.arange(len(mine)))), (n_clusters, len(mine)))
+        centres = unit_rows(np.asarray((member @ X).toarray(), dtype=np.float32))
+        for empty in np.flatnonzero(np.bincount(mine, minlength=n_clusters) == 0):
+            centres[empty] = X[int(rng.integers(X.shape[0]))].toarray()[0]
+    return centres
+
+
+def nearest_centre(X: sp.csr_matrix, centres: Floats) -> Ids:
+    """(n,) cluster with the largest cosine."""
+    nearest: Ids = np.argmax(X @ centres.T, axis=1).astype(np.int64)
+    return nearest
+
+
+def ridge(X: sp.csr_matrix, Z: Floats, weight: float, steps: int = _STEPS) -> Floats:
+    """V (n_features, dim) = (X' X + weight I)^-1 X' Z by conjugate gradients, each column with its own step."""
+    Xt = sp.csr_matrix(X.T)
+    V: Floats = np.zeros((X.shape[1], Z.shape[1]), dtype=np.float32)
+    residual = encode_bag(Xt, Z)
+    direction, length = residual.copy(), (residual**2).sum(axis=0)
+    for _ in range(steps):
+        check_halted()
+        moved = encode_bag(Xt, encode_bag(X, direction)) + np.float32(weight) * direction
+        step = length / np.maximum((direction * moved).sum(axis=0), 1e-30)
+        V += step * direction
+        residual -= step * moved
+        before, length = length, (residual**2).sum(axis=0)
+        direction = residual + length / np.maximum(before, 1e-30) * direction
+    return V
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One clustering: centres (C, n_features), maps (C, n_features, dim), and the codes (n, dim) and clusters (n,) of
+    the training points."""
+
+    centres: Floats
+    maps: Floats
+    codes: Floats
+    mine: Ids
+
+    @classmethod
+    def fit(cls, X: sp.csr_matrix, Y: sp.csr_matrix, c: SleecConfig, rng: np.random.Generator) -> Learner:
+        """X: rows of unit length with labels Y."""
+        centres = sparse_clusters(X, max(1, round(X.shape[0] / c.cluster)), rng)
+        mine = nearest_centre(X, centres)
+        maps = np.zeros((len(centres), X.shape[1], c.dim), dtype=np.float32)
+        for cluster in np.unique(mine):
+            rows = np.flatnonzero(mine == cluster)
+            Z = neighbour_codes(Y[rows], c.dim, n_neighbors=c.near, steps=c.steps, seed=int(rng.integers(2**31)))
+            maps[cluster] = ridge(X[rows], Z, c.ridge).astype(np.float16)  # as they are kept
+        return cls(centres, maps, cls._encoded(X, maps, mine), mine)
+
+    @staticmethod
+    def _encoded(X: sp.csr_matrix, maps: Floats, mine: Ids) -> Floats:
+        codes = np.zeros((X.shape[0], maps.shape[2]), dtype=np.float32)
+        for cluster in np.unique(mine):
+            rows = np.flatnonzero(mine == cluster)
+            codes[rows] = unit_rows(np.asarray(X[rows] @ maps[cluster], dtype=np.float32))
+        return codes
+
+    def neighbours(self, X: sp.csr_matrix, k: int) -> Ids:
+        """(n, k) training points of the nearest cluster, nearest code first, ties to the lowest; -1 pads."""
+        mine = nearest_centre(X, self.centres)
+        codes, found = self._encoded(X, self.maps, mine), np.full((X.shape[0], k), -1, dtype=np.int64)
+        for cluster in np.unique(mine):
+            rows, points = np.flatnonzero(mine == cluster), np.flatnonzero(self.mine == cluster)
+            ranking = Ranking.from_dense(codes[rows] @ self.codes[points].T, min(k, len(points)))
+            found[rows[:, None], np.arange(ranking.k)] = points[ranking.labels]
+        return found
+
+
+class Sleec(Method):
+    """Documents find neighbours by codes that keep the distances of near label sets."""
+
+    name: ClassVar[str] = "sleec"
+    title: ClassVar[str] = "SLEEC: local embeddings of label sets, linear maps in clusters, nearest neighbours"
+    paper: ClassVar[str] = "Bhatia, Jain, Kar, Varma and Jain: Sparse Local Embeddings for XMC, NIPS 2015"
+    Config = SleecConfig
+    config: SleecConfig
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **{name: {} for name in ("paper", "best", "bibtex", "delicious", "mediamill", "eurlex")},
+        **{name: {"dim": 50} for name in ("wiki10", "delicious-large", "amazon")},
+    }
+
+    # -- fit: learners to choose k by, then the final ones on all points
+
+    def fit(self, train: Points, valid: Points | None, run: Run) -> None:
+        if valid is not None:
+            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
+            everything = train.joined(held)
+        else:
+            everything, enough = train, train.n_points >= _FEW
+            rest, held = train.split(self.config.valid_share, run.rng(50), _HELD) if enough else (train, train)
+        self.k_ = self.config.n_neighbors or 0
+        if not self.k_:
+            with run.timed("choice"):
+                self._learn(rest, run, learners=1)
+                self.k_ = max(NEIGHBOURS, key=lambda k: mean_precision(self._rank(held.X, max(CUTS), k), held.Y))
+        with run.timed("training"):
+            self._learn(everything, run, self.config.learners)
+
+    def _learn(self, points: Points, run: Run, learners: int) -> None:
+        full = np.flatnonzero((np.diff(points.Y.indptr) > 0) & (np.diff(points.X.indptr) > 0))
+        X, self.Y_, self.priors_ = unit_csr(points.X[full]), points.Y[full], label_priors(points.Y)
+        self.learners_: list[Learner] = []
+        for number in range(learners):
+            if self.learners_ and run.time_left() <= 0:
+                break
+            self.learners_.append(Learner.fit(X, self.Y_, self.config, run.rng(51, number)))
+
+    # -- predict: nearest cluster, code, neighbours, votes
+
+    def _votes(self, X: sp.csr_matrix, k: int) -> sp.csr_matrix:
+        """(n, n_labels) share of the k neighbours of each learner that have a label."""
+        near = np.hstack([learner.neighbours(unit_csr(X), k) for learner in self.learners_])
+        near[~self._knows(X)] = -1
+        return vote_shares(near, (near >= 0).astype(np.float32), self.Y_.shape[0]) @ self.Y_
+
+    def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
+        return has_entries(X, np.any(self.learners_[0].maps, axis=(0, 2)))
+
+    def _rank(self, X: sp.csr_matrix, k: int, n_neighbors: int) -> Ranking:
+        parts = []
+        for start in range(0, max(1, X.shape[0]), _BLOCK):
+            votes = self._votes(X[start : start + _BLOCK], n_neighbors)
+            parts.append(Ranking.from_csr(votes, k))
+        return fill_blank(Ranking.concatenate(parts), self.priors_)
+
+    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+        return self._rank(X, k, self.k_)
+
+    def opinions(self, X: sp.csr_matrix, labels: Ids) -> Floats:
+        """(n, c) votes for the given labels; NaN for a label without a training point and an unknown document."""
+        votes = scores_at(self._votes(X, self.k_), labels)
+        known = self._knows(X)[:, None] & (self.priors_[labels] > 0)
+        return np.where(known, votes, np.float32(np.nan))
+
+    # -- state
+
+    def state(self) -> State:
+        arrays: dict[str, npt.NDArray[Any]] = {"priors": self.priors_, **pack_csr("Y", self.Y_)}
+        for number, learner in enumerate(self.learners_):
+            arrays |= {f"{number}.{name}": array for name, array in vars(learner).items()}
+            arrays[f"{number}.maps"] = learner.maps.astype(np.float16)
+        sizes = [len(self.learners_), self.Y_.shape[0]]
+        return State(arrays, {"k": self.k_, "sizes": sizes, "clusters": [len(x.centres) for x in self.learners_]})
+
+    def restore(self, state: State, n_features: int, n_labels: int) -> None:
+        try:
+            (n, n_points), dim = map(int, state.facts["sizes"]), self.config.dim
+            clusters = [int(size) for size in state.facts["clusters"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the model's facts are damaged: {error}") from None
+        self.k_, self.learners_ = int(state.fact("k", low=1)), []
+        self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
+        self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)
+        if n < 1 or len(clusters) != n:
+            raise ModelFileError("the model's facts are damaged: its learners have no clusters")
+        for number, size in enumerate(clusters):
+            shapes = {"centres": (size, n_features), "maps": (size, n_features, dim), "codes": (n_points, dim)}
+            arrays = {name: state.array(f"{number}.{name}", shape=shape) for name, shape in shapes.items()}
+            parts = {name: array.astype(np.float32) for name, array in arrays.items()}
+            mine = state.array(f"{number}.mine", shape=(n_points,))
+            if mine.dtype.kind != "i" or (n_points and not 0 <= mine.min() <= mine.max() < size):
+                raise ModelFileError("the clusters of the model's training points are damaged")
+            self.learners_.append(Learner(**parts, mine=mine.astype(np.int64)))
