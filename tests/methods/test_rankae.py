@@ -11,6 +11,7 @@ from zipfel.methods import Points, make_method
 from zipfel.methods.rankae import RankAe, RankAeConfig
 from zipfel.metrics import evaluate
 from zipfel.nn.autoencoder import BatchNorm
+from zipfel.nn.word_vectors import word_start
 from zipfel.run import Run
 from zipfel.threads import use_threads
 from zipfel.training import Batch, Candidates
@@ -160,19 +161,13 @@ def test_word_vectors_need_names_and_are_read(tmp_path):
     file.write_text("\n".join(f"w{i} {' '.join(['0.5'] * 16)}" for i in range(SEEN)))
     with pytest.raises(ParameterError, match="names of the features"):
         fitted(words=str(file), epochs=1)
-    method = make_method("rankae", {**QUICK["rankae"], "words": str(file)})
-    run = Run(seed=1, feature_names=[f"w{i}" for i in range(N_FEATURES)])
-    start = method._word_start(words_of(N_FEATURES), run)
+    X, names = sp.csr_matrix(np.ones((1, N_FEATURES), np.float32)), [f"w{i}" for i in range(N_FEATURES)]
+    start = word_start(X, 16, 0.1, np.random.default_rng(0), str(file), names)
     np.testing.assert_array_equal(start[:SEEN], np.full((SEEN, 16), 0.5, np.float32))
     assert (np.abs(start[SEEN:]) != 0.5).all()
     file.write_text("w0 1 2\n")
     with pytest.raises(DataError, match=r"words\.vec:1"):
-        method._word_start(words_of(N_FEATURES), run)
-
-
-def words_of(n):
-    """A point that has all features."""
-    return Points(sp.csr_matrix(np.ones((1, n), np.float32)), sp.csr_matrix(np.ones((1, 1), np.float32)))
+        word_start(X, 16, 0.1, np.random.default_rng(0), str(file), names)
 
 
 def test_with_more_threads_the_answers_differ_by_rounding_only():
@@ -184,3 +179,11 @@ def test_with_more_threads_the_answers_differ_by_rounding_only():
         found.append((method.chosen_["epochs"], method.predict(known().test.X, 4)))
     assert found[0][0] == found[1][0]
     np.testing.assert_allclose(found[0][1].scores, found[1][1].scores, atol=1e-4)
+
+
+def test_stretched_codes_are_so_many_times_as_far_from_their_mean(plain):
+    X = known().test.X
+    codes = plain.trained_.codes(X)
+    mean = codes.mean(axis=0)
+    found = plain.trained_.stretched(1.5, X).codes(X)
+    np.testing.assert_allclose(found, mean + 1.5 * (codes - mean), rtol=1e-4, atol=1e-4)

@@ -17,6 +17,8 @@ auto-encoder's own P@k on the held-out label sets is reported with them: a decod
 decode documents. Deviations; docs/methods/rankae.md has what they are worth:
 - E and D normalise their hidden layer over the batch (`norm`; by running means at prediction): without it the
   auto-encoder hardly trains, and the ranking loss stays at the plateau where all scores are equal.
+- A document's code is stretched from the mean code before it is decoded, by a factor that held-out points choose
+  (`stretch`): a regression on codes has a smaller variance than the codes that the decoder has been trained on.
 - A document's words are summed, not averaged (`pooling`): its row has unit length already.
 - The final network's passes are fewer where it has more points than the choice: the square root of the ratio.
 - With more than `all_below` labels, L_ae is over the batch's own labels and `sampled` others.
@@ -43,7 +45,7 @@ from torch.nn.functional import normalize
 
 from zipfel import config as declared
 from zipfel.config import param
-from zipfel.errors import ModelFileError, ParameterError
+from zipfel.errors import ModelFileError
 from zipfel.explanation import Explanation
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, mean_precision
@@ -59,7 +61,7 @@ from zipfel.nn.autoencoder import LabelAutoencoder, Trained, log_odds
 from zipfel.nn.bag import LocalRows
 from zipfel.nn.contributions import contributions
 from zipfel.nn.table import Table
-from zipfel.nn.word_vectors import read_word_vectors
+from zipfel.nn.word_vectors import word_start
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
@@ -69,8 +71,10 @@ from zipfel.training.label_sets import same_sets
 Floats = npt.NDArray[np.float32]
 _FEW, _HELD, _REST = 10, 2000, 12_000
 """Points below which none is held out; how many are at most; and how many the choices are trained on at most."""
-_STEPS, _EPOCHS = 1000, (8, 60)
+_STEPS, _EPOCHS = 1300, (10, 60)
 """Steps that training takes at least, within so many epochs."""
+STRETCHES = (1.0, 1.15, 1.3, 1.5)
+"""Factors that are tried on documents' codes."""
 _DRAWING = threading.Lock()
 READOUTS = ("decoder", "neighbours", "both")
 _NEVER = -20.0
@@ -93,9 +97,9 @@ class RankAeConfig(declared.Config):
     loss: str = param("ranking", "L_ae: Eq. 2-4, or Figure 4's control", choices=("ranking", "bce"))
     margin: float | None = param(None, "between scores; none: see SETTINGS", symbol="m", low=0, high=1)
     balance: float | None = param(None, "weight of L_ae; none: see SETTINGS", symbol="lambda", low=0)
-    epochs: int | None = param(None, "passes over train at most; none: 8, or what makes 1,000 steps, to 60", low=1)
+    epochs: int | None = param(None, "passes over train at most; none: 10, or what makes 1,300 steps, to 60", low=1)
     batch: int = param(256, "rows a step (open)", low=1)
-    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0 (open)", low=1e-6)
+    lr: float = param(1e-3, "Adam's rate at the start, falling linearly to 0 (open)", low=1e-6)
     decay: float = param(0.0, "weight decay of the tables (3.1: tuned)", low=0)
     sampled: int = param(1000, "labels drawn for a batch where there are more than `all_below`", low=1)
     all_below: int = param(5000, "labels up to which all are scored in every batch", low=0)
@@ -104,6 +108,7 @@ class RankAeConfig(declared.Config):
     temperature: float = param(0.05, "of InfoNCE, beyond the paper", low=1e-3)
     decode_features: float = param(0.0, "weight of L_ae of documents' codes, beyond the paper", low=0)
     keep: float = param(1.0, "share of features that input dropout keeps, beyond the paper", low=0.01, high=1)
+    stretch: float | None = param(None, "of documents' codes, 1: none (2.2); none: by held-out points", low=0.1)
     readout: str = param("decoder", "what ranks (2.2); others: beyond the paper", choices=READOUTS)
     n_neighbors: int | None = param(None, "voters, beyond the paper; none: by held-out points", low=1)
     sharpness: float | None = param(None, "t of votes exp(t (cos - best)); none: by held-out points", low=0)
@@ -118,13 +123,13 @@ class RankAeConfig(declared.Config):
 
 
 SETTINGS: Mapping[str, tuple[Mapping[str, float], ...]] = {
-    "ranking": ({"balance": 3.0, "margin": 0.1}, {"balance": 10.0, "margin": 0.1}),
+    "ranking": ({"balance": 10.0, "margin": 0.2}, {"balance": 3.0, "margin": 0.1}),
     "bce": ({"balance": 1.0, "margin": 0.1},),
 }
 """lambda and m of which held-out points choose, where none is set."""
 BEST = {
     "loss": "bce", "common": "infonce", "decode_features": 1.0, "balance": 0.1, "norm": "none", "readout": "both",
-    "word_dim": 200, "dim": 300, "keep": 0.65,
+    "word_dim": 200, "dim": 300, "keep": 0.65, "lr": 3e-3, "stretch": 1.0,
 }  # fmt: skip
 
 
@@ -192,40 +197,45 @@ class RankAe(Method):
         if rest.n_points > _REST:
             rest = rest.take(np.sort(run.rng(34).permutation(rest.n_points)[:_REST]))
         with run.timed("choice"):
-            c, epochs = self._choose(rest, held, run.part(0.4))
+            c, stretch = self._choose(rest, held, run.part(0.4))
             votes = self._choose_votes(rest, held, run)
-            c = c.replace(epochs=max(1, round(epochs * math.sqrt(rest.n_points / everything.n_points))))
+            c = c.replace(epochs=max(1, round((c.epochs or 1) * math.sqrt(rest.n_points / everything.n_points))))
         with run.timed("training"):
-            self.trained_, _ = self._train(c, everything, run)
+            self.trained_ = self._train(c, everything, run)[0].stretched(stretch, everything.X)
         with run.timed("votes"):
             made = self._votes(everything, votes.blend.rules if votes.blend is not None else (), run.seed)
             self.votes_ = replace(made, blend=votes.blend, share=votes.share)
             self.priors_ = label_priors(everything.Y)
 
-    def _choose(self, rest: Points, held: Points, run: Run) -> tuple[RankAeConfig, int]:
+    def _choose(self, rest: Points, held: Points, run: Run) -> tuple[RankAeConfig, float]:
         """lambda, m and the number of epochs with the best mean of the decoder's P@1, P@3, P@5 on held-out points."""
         own = self.config.to_dict()
         tried = [{k: own[k] if own[k] is not None else v for k, v in s.items()} for s in SETTINGS[self.config.loss]]
         configs = [self.config.replace(**s) for s in tried if s is tried[0] or s != tried[0]]
         judged = at_once(*(partial(self._judge, c, rest, held, run, f"rankae-{i}") for i, c in enumerate(configs)))
-        best = max(range(len(judged)), key=lambda i: judged[i][1].best)
-        self.trained_, history, decoded = judged[best]
-        epochs = max(1, history.best_epoch + 1)
-        self.chosen_ = {"setting": tried[best], "epochs": epochs, "autoencoder": decoded}
-        run.progress.message(f"mean P@1,3,5 {history.best:.4f} with {self.chosen_}")
-        return configs[best], epochs
+        best = max(range(len(judged)), key=lambda i: judged[i][0])
+        quality, self.trained_, found = judged[best]
+        self.chosen_: dict[str, Any] = {"setting": tried[best], **found}
+        run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.chosen_}")
+        return configs[best].replace(epochs=found["epochs"]), found["stretch"]
 
     def _judge(
         self, c: RankAeConfig, rest: Points, held: Points, run: Run, name: str
-    ) -> tuple[Trained, History, list[float]]:
-        """The network at its best epoch, its history, and the auto-encoder's own P@1, P@3, P@5 on label sets."""
+    ) -> tuple[float, Trained, dict[str, Any]]:
+        """(mean precision, the network at its best epoch, that epoch, the stretch of codes, and the auto-encoder's own
+        P@1, P@3, P@5 on label sets)."""
 
         def quality(trained: Trained) -> float:
             return mean_precision(Ranking.from_dense(trained.scores(trained.codes(held.X)), max(CUTS)), held.Y)
 
         trained, history = self._train(c, rest, run, name, quality)
+        stretches = STRETCHES if c.stretch is None else (c.stretch,)
+        found = {by: quality(trained.stretched(by, rest.X)) for by in stretches}
+        best = max(found, key=lambda by: found[by])
         decoded = Ranking.from_dense(trained.scores(trained.set_codes(held.Y)), max(CUTS))
-        return trained, history, [mean_precision(decoded, held.Y, (k,)) for k in CUTS]
+        own = [round(mean_precision(decoded, held.Y, (k,)), 4) for k in CUTS]
+        facts = {"epochs": max(1, history.best_epoch + 1), "stretch": best, "autoencoder": own}
+        return found[best], trained.stretched(best, rest.X), facts
 
     def _train(
         self, c: RankAeConfig, train: Points, run: Run, name: str = "rankae",
@@ -233,8 +243,9 @@ class RankAe(Method):
     ) -> tuple[Trained, History]:  # fmt: skip
         """quality: asked after each epoch; the best epoch's weights stay."""
         network, labelled = self._network(run.seed), np.flatnonzero(np.diff(train.Y.indptr))
+        names = run.feature_names
         tables = {
-            "features": Table(self._word_start(train, run), decay=c.decay),
+            "features": Table(word_start(train.X, c.word_dim, c.start, run.rng(31), c.words, names), decay=c.decay),
             "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32), decay=c.decay),
             "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33), decay=c.decay),
             "bias": Table(log_odds(train.Y)),
@@ -260,18 +271,6 @@ class RankAe(Method):
             torch.manual_seed(seed)
             attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
             return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden, norm=c.norm == "batch")
-
-    def _word_start(self, train: Points, run: Run) -> Floats:
-        """(n_features, C): random, or of the file of word vectors where the words are known; 0 for unused features."""
-        start = run.rng(31).standard_normal((train.n_features, self.config.word_dim), dtype=np.float32)
-        start *= np.float32(self.config.start)
-        if self.config.words:
-            if run.feature_names is None:
-                raise ParameterError("words: word vectors need the names of the features, and this data has none")
-            found = read_word_vectors(self.config.words, run.feature_names, start)
-            run.progress.message(f"{found:,} of {train.n_features:,} features have a word vector")
-        start[np.bincount(train.X.indices, minlength=train.n_features) == 0] = 0
-        return start
 
     # -- predict: encode, decode; beyond the paper, vote
 

@@ -67,7 +67,7 @@ class SleecConfig(declared.Config):
 
 def sparse_clusters(X: sp.csr_matrix, n_clusters: int, rng: np.random.Generator) -> Floats:
     """(C, n_features) centres of unit length of spherical k-means; an empty cluster takes a random row."""
-    centres = X[np.sort(rng.permutation(X.shape[0])[:n_clusters])].toarray()
+    centres: Floats = X[np.sort(rng.permutation(X.shape[0])[:n_clusters])].toarray()
     for _ in range(_ROUNDS if n_clusters > 1 else 1):
         mine = nearest_centre(X, centres)
         member = sp.csr_matrix((np.ones(len(mine), np.float32), (mine, np.arange(len(mine)))), (n_clusters, len(mine)))

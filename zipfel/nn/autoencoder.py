@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from zipfel.quantize import rounded
 Floats = npt.NDArray[np.float32]
 _BLOCK = 1024
 """Rows encoded at a time: attention holds every word of each."""
+_SAMPLE = 4096
+"""Rows that a mean is taken of."""
 _KEPT = ("features", "labels", "bias")
 """Tables that prediction needs."""
 _WORDS = "float16"
@@ -131,6 +134,18 @@ class Trained:
                 parts.append(self.network.features(words[rows.ids], rows))
         codes: Floats = torch.cat(parts).numpy()
         return codes
+
+    def stretched(self, by: float, X: sp.csr_matrix) -> Trained:
+        """The same with documents' codes that are `by` times as far from the mean code of (at most 4,096 of) X's rows.
+
+        F's last layer is linear, so its weights and bias hold the change.
+        """
+        mean = torch.from_numpy(self.codes(X[:_SAMPLE]).mean(axis=0))
+        network = copy.deepcopy(self.network)
+        with torch.no_grad():
+            network.common.weight.mul_(by)
+            network.common.bias.mul_(by).add_(mean, alpha=1 - by)
+        return Trained(network, self.tables)
 
     def set_codes(self, Y: sp.csr_matrix) -> Floats:
         """y_h (n, dim) of label sets."""

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from zipfel.errors import DataError
+from zipfel.errors import DataError, ParameterError
 
 
 def read_word_vectors(path: str | Path, names: Sequence[str], table: npt.NDArray[np.float32]) -> int:
@@ -30,6 +31,29 @@ def read_word_vectors(path: str | Path, names: Sequence[str], table: npt.NDArray
                 continue
             table[row], found[row] = _vector(numbers, table.shape[1], path, number), True
     return int(found.sum())
+
+
+def word_start(
+    X: sp.csr_matrix,
+    dim: int,
+    spread: float,
+    rng: np.random.Generator,
+    path: str = "",
+    names: Sequence[str] | None = None,
+) -> npt.NDArray[np.float32]:
+    """(n_features, dim) vectors to train from: of the file where there is one and it has the word, else N(0, spread^2).
+
+    Features that no row of X has get zeros: they are never trained, and random ones would disturb.
+    """
+    start = rng.standard_normal((X.shape[1], dim), dtype=np.float32)
+    start *= np.float32(spread)
+    if path:
+        if names is None:
+            raise ParameterError("words: word vectors need the names of the features, and this data has none")
+        if read_word_vectors(path, names, start) == 0:
+            raise ParameterError(f"words: none of the features is a word in {path}; check its language and case")
+    start[np.bincount(X.indices, minlength=X.shape[1]) == 0] = 0
+    return start
 
 
 def _vector(numbers: list[str], dim: int, path: str | Path, line: int) -> npt.NDArray[np.float32]:
