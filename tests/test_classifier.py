@@ -275,7 +275,7 @@ def test_partial_fit_by_ids_of_a_named_model() -> None:
 
 @pytest.fixture(scope="module")
 def explainer() -> Zipfel:
-    small = {"word_dim": 16, "dim": 16, "hidden": 16, "networks": 1, "epochs": 30, "keep": 1.0}
+    small = {"word_dim": 16, "dim": 16, "hidden": 16, "epochs": 30, "keep": 1.0, "loss": "bce"}
     return Zipfel("rankae", seed=1, **small).fit(TEXTS * 8, NAMES * 8)
 
 
@@ -303,7 +303,7 @@ def test_explain_a_given_label(explainer: Zipfel) -> None:
 def test_explain_a_row_without_names() -> None:
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(rng.random((40, 6)).astype(np.float32))
-    small = {"word_dim": 8, "dim": 8, "hidden": 8, "networks": 1, "epochs": 2}
+    small = {"word_dim": 8, "dim": 8, "hidden": 8, "epochs": 2}
     model = Zipfel("rankae", weighting="l2", **small).fit(X, [[i % 2] for i in range(40)])
     found = model.explain(X[:1], k=1)
     assert found.words == [f"feature {i}" for i in range(6)]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_main import ROWS, real, zipfel
 
-SMALL = ["word_dim=16", "dim=16", "hidden=16", "networks=1", "epochs=30", "keep=1"]
+SMALL = ["word_dim=16", "dim=16", "hidden=16", "epochs=30", "keep=1"]
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("rankae", {"dim": 16, "hidden": 16, "word_dim": 16, "epochs": 2, "batch": 32, "loss": "bce"}),
     (
         "rankae",
-        {"dim": 16, "hidden": 16, "word_dim": 16, "epochs": 2, "batch": 32, "loss": "ranking", "hardest": False},
+        {"dim": 16, "hidden": 16, "word_dim": 16, "epochs": 2, "batch": 32, "loss": "ranking"},
     ),
     (
         "rankae",
