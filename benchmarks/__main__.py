@@ -12,7 +12,7 @@ from zipfel.bench.runner import machine
 
 FIRST = ("startup", "reading", "vectorizing", "metrics")
 QUALITY = {"ablation", "auto_ablation", "dxml_ablation", "label_noise", "mnn_table"}
-QUALITY |= {"rankae_ablation", "small", "table"}
+QUALITY |= {"papers", "rankae_ablation", "small", "table"}
 """How good, not how fast; they take hours and are run by name."""
 
 

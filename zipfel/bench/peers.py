@@ -247,6 +247,7 @@ def measure(make: Callable[[Job], System], job: Job) -> None:
         "batch_ms": batch_ms,
         "single_ms": single_ms,
         "params": system.params,
+        "phases": getattr(system, "phases", {}),
     }
     Path(job["folder"], "result.json").write_text(json.dumps(result))
 

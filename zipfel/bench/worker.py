@@ -37,6 +37,7 @@ class Ours:
 
     def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
         self.model.fit(X, Y)
+        self.phases: dict[str, float] = dict(self.model.training_["timings"])
 
     def reload(self, folder: str) -> None:
         self.model.save(folder)

@@ -1,0 +1,129 @@
+"""Runs methods x presets x data x seeds and shows what comes out beside what a paper printed.
+
+A module of this folder declares its paper's tables and calls `main(NAME, TABLES, __doc__)`. Then
+
+    python -m benchmarks.papers.lightdxml [TABLE...] [--data delicious] [--seeds 3] [--points 2000] [--show]
+
+runs each (data set, method, seed) that is not measured yet in a process of its own (`zipfel.bench`), writes the rows
+to benchmarks/papers/<name>.json, draws docs/figures/papers/<name>-<table>.svg, and prints Markdown. `--points 2000`
+draws so many points of train for a reduced run. `--show` prints and draws what is in the JSON file and runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.papers.picture import draw
+from benchmarks.papers.rows import COSTS, Published, Row, Table, Variant, markdown
+from zipfel.bench.runner import Bench, Record
+from zipfel.bench.sources import Source, find_source
+from zipfel.bench.systems import our_methods
+from zipfel.data import Dataset, read, write
+from zipfel.errors import ParameterError, nearest
+
+__all__ = ["Published", "Table", "Variant", "main"]
+
+HERE = Path(__file__).parent
+FIGURES = HERE.parents[1] / "docs" / "figures" / "papers"
+
+
+def main(name: str, tables: Sequence[Table], description: str | None = None) -> None:
+    """The command line of a paper's module."""
+    asked = arguments(description or "", tables)
+    chosen = [table for table in tables if not asked.tables or table.name in asked.tables]
+    for table in chosen:
+        rows = read_rows(asked.rows / f"{name}.json", table)
+        if not asked.show:
+            measured = [row for data in asked.data or table.data for row in run(asked, table, data)]
+            rows = write_rows(asked.rows / f"{name}.json", tables, table, measured)
+        if rows:
+            print(markdown(table, rows), flush=True)
+            print(f"![{table.title}]({draw(table, rows, asked.figures / f'{name}-{table.name}.svg')})\n")
+
+
+def arguments(description: str, tables: Sequence[Table]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", help=f"which; of {', '.join(table.name for table in tables)}")
+    parser.add_argument("--shared", type=Path, default=Path("..") / "shared" / "data", help="where the data sets are")
+    parser.add_argument("--data", nargs="+", default=[], help="names under --shared, or folders; default: the table's")
+    parser.add_argument("--points", type=int, default=0, help="points of train to draw; 0: all")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds after which a run is given up")
+    parser.add_argument("--out", type=Path, default=Path("bench-out"), help="where finished runs are kept")
+    parser.add_argument("--rows", type=Path, default=HERE, help="where the rows are kept")
+    parser.add_argument("--figures", type=Path, default=FIGURES)
+    parser.add_argument("--show", action="store_true", help="run nothing, print what is there")
+    asked = parser.parse_args()
+    for word in asked.tables:
+        if word not in (known := [table.name for table in tables]):
+            raise ParameterError(f"there is no table {word!r}{nearest(word, known)}")
+    return asked
+
+
+def run(asked: argparse.Namespace, table: Table, data: str) -> list[Row]:
+    """The rows of one data set; runs that failed are told by the runner and left out."""
+    source = source_of(asked, data)
+    seeds = range(1, (table.seeds or asked.seeds) + 1)
+    bench = Bench(asked.out, asked.threads, seeds, timeout=asked.timeout)
+    names: dict[str, list[str]] = {}
+    for variant in table.variants:
+        names.setdefault(variant.method, []).append(variant.name)
+    records = bench.run([source], our_methods(list(names)))
+    found = [r for r in records if r["status"] == "ok"]
+    return [_row(table, name, data, asked.points, record) for record in found for name in names[record["system"]]]
+
+
+def _row(table: Table, variant: str, data: str, points: int, record: Record) -> Row:
+    metrics = {name: number for name, number in record["metrics"].items() if "[" not in name}
+    machine = "{cpu}, {cores} cores".format(**record["machine"])
+    kept = {name: record[name] for name in ("seed", "threads", "version", *COSTS)}
+    named = {"table": table.name, "data": Path(data).name, "points": points, "variant": variant}
+    facts = {"phases": record.get("phases", {}), "machine": machine, "metrics": metrics}
+    return {**named, "method": record["system"], **kept, **facts}
+
+
+def source_of(asked: argparse.Namespace, data: str) -> Source:
+    """The data set, or the folder of a part of it, which is drawn once and kept."""
+    whole = find_source(str(asked.shared / data) if (asked.shared / data).is_dir() else data)
+    if not asked.points:
+        return whole
+    if whole.files is None:
+        raise ParameterError(f"--points needs files, and {data} is bundled")
+    folder = asked.out / "parts" / f"{whole.name}-{asked.points}"
+    if not any(folder.glob("test.*")):
+        folder.mkdir(parents=True, exist_ok=True)
+        train, test = (read(file) for file in whole.files)
+        if train.label_names is not None and test.label_names is not None:
+            test = test.relabel(train.label_names, extend=True)
+        order = np.random.default_rng(0).permutation(train.n_points)
+        _put(train.take(np.sort(order[: asked.points])), folder, "train")
+        _put(test, folder, "test")
+    return find_source(str(folder))
+
+
+def _put(dataset: Dataset, folder: Path, part: str) -> None:
+    write(dataset, folder / f"{part}.{'txt' if dataset.texts is None else 'jsonl'}")
+
+
+def read_rows(file: Path, table: Table) -> list[Row]:
+    """What was measured of a table."""
+    rows: list[Row] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    return [row for row in rows if row["table"] == table.name]
+
+
+def write_rows(file: Path, tables: Sequence[Table], table: Table, measured: Sequence[Row]) -> list[Row]:
+    """Puts what was measured in place of what the file has of the same data and variants; returns the table's rows."""
+    again = {(row["data"], row["variant"]) for row in measured}
+    kept = [row for row in read_rows(file, table) if (row["data"], row["variant"]) not in again]
+    mine = kept + list(measured)
+    rows = [row for other in tables for row in (mine if other is table else read_rows(file, other))]
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    return mine

@@ -1,0 +1,67 @@
+"""The runner of the papers' tables on tiny data: measured, kept, drawn, shown again, a part of train."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks.papers.common import Published, Table, Variant, main
+from benchmarks.papers.rows import markdown, value
+from zipfel.data import Dataset, write
+from zipfel.errors import ParameterError
+
+pytest.importorskip("matplotlib")
+
+TABLE = Table(
+    name="table1",
+    title="Table 1",
+    variants=[Variant("ours", "popular"), Variant("again", "popular")],
+    data=["tiny"],
+    columns=("P@1", "train_seconds"),
+    published=[Published("tiny", "ours", {"P@1": 12.5}), Published("Huge", "ours", {"P@1": 80.25})],
+)
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    (tmp_path / "tiny").mkdir()
+    for part in ("train", "test"):
+        X = np.abs(rng.normal(size=(40, 8))).astype(np.float32)
+        Y = (X[:, :4] > 0.9).astype(np.float32)
+        write(Dataset(sp.csr_matrix(Y), sp.csr_matrix(X)), tmp_path / "tiny" / f"{part}.txt", format="xmc")
+
+    def run(*words):
+        folders = ("--shared", tmp_path, "--out", tmp_path / "out", "--rows", tmp_path, "--figures", tmp_path)
+        monkeypatch.setattr(sys, "argv", ["papers", *map(str, folders), "--threads", "1", *words])
+        main("paper", [TABLE])
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_rows_are_measured_kept_drawn_and_shown(ask, tmp_path):
+    first = ask("--seeds", "2")
+    rows = json.loads((tmp_path / "paper.json").read_text())
+    assert [(row["variant"], row["seed"]) for row in rows] == [("ours", 1), ("again", 1), ("ours", 2), ("again", 2)]
+    assert f"| ours | {value(rows[0], 'P@1'):.2f} ±0.00 |" in first
+    assert "| *paper: ours* | 12.5 |  |" in first
+    assert "| Huge: ours | 80.25 |  |" in first
+    assert (tmp_path / "paper-table1.svg").read_text().startswith("<?xml")
+    shown = ask("--show")
+    assert "seed 1:" not in shown
+    assert shown.strip() == first[first.index("###") :].strip()
+    assert "30 points of train" in ask("--points", "30", "--seeds", "1")
+
+
+def test_an_unknown_table_is_named(ask):
+    with pytest.raises(ParameterError, match="did you mean"):
+        ask("table2")
+
+
+def test_seconds_of_phases_are_added():
+    row = {"metrics": {"P@1": 0.5}, "phases": {"step 1: a": 1.0, "step 1: b": 2.0, "step 2": 4.0}, "train_seconds": 9.0}
+    assert [value(row, column) for column in ("P@1", "step 1", "train_seconds")] == [50.0, 3.0, 9.0]
+    assert markdown(TABLE, []).count("|") > 0
