@@ -275,7 +275,8 @@ def test_partial_fit_by_ids_of_a_named_model() -> None:
 
 @pytest.fixture(scope="module")
 def explainer() -> Zipfel:
-    small = {"word_dim": 16, "dim": 16, "hidden": 16, "epochs": 60, "batch": 8, "keep": 1.0, "loss": "bce", "start": 1.0}
+    small = {"word_dim": 16, "dim": 16, "hidden": 16, "epochs": 60, "batch": 8, "keep": 1.0, "loss": "bce"}
+    small["start"] = 1.0
     return Zipfel("rankae", seed=1, **small).fit(TEXTS * 8, NAMES * 8)
 
 
