@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel import Dataset, Zipfel
+from zipfel.data import synth
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from zipfel.persistence import ModelFiles, load_model, save_model
 
@@ -315,3 +316,12 @@ def test_explain_a_row_without_names() -> None:
 def test_k_is_capped_at_the_number_of_labels(model: Zipfel) -> None:
     assert model.predict(["red bike"], k=10**6).shape == (1, 4)
     assert model.predict(["red bike"], k=3).shape == (1, 3)
+
+
+def test_a_large_data_set_is_answered_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = synth(60, 300, 6)
+    model = Zipfel("knn").fit(data)
+    scores, ranking = model.evaluate(data), model.predict(data)
+    monkeypatch.setattr("zipfel.classifier._RUN", 7)
+    assert model.evaluate(data) == scores
+    assert np.array_equal(model.predict(data).labels, ranking.labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,6 +44,9 @@ from zipfel.vocabularies import AnyVocabulary, extended, kept_vocabulary, named_
 Self = TypeVar("Self", bound="Zipfel")
 _MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
 """What parts of a model folder raise that do not fit together."""
+
+_RUN = 1 << 14
+"""Documents of a data set that are ranked together."""
 
 
 class Zipfel(Conventions):
@@ -201,9 +204,20 @@ class Zipfel(Conventions):
         self._check_fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k must be at least 1, got {k!r}")
-        rows = self.rows_.transform(documents_of(X, text))
-        with use_threads(self.threads):
-            return self._ranking(rows, min(k, self.n_labels_)).with_names(self.label_names_)
+        found = self._ranked(documents_of(X, text), min(k, self.n_labels_))
+        return found.with_names(self.label_names_)
+
+    def _ranked(self, documents: Any, k: int) -> Ranking:
+        """A data set in runs of rows, so that packed data are never in memory as a whole."""
+        runs: Iterable[Any] = [documents]
+        if isinstance(documents, Dataset) and len(documents) > _RUN:
+            runs = documents.runs(_RUN)
+        parts = []
+        for run in runs:
+            rows = self.rows_.transform(run)
+            with use_threads(self.threads):
+                parts.append(self._ranking(rows, k))
+        return parts[0] if len(parts) == 1 else Ranking.concatenate(parts)
 
     def _ranking(self, rows: sp.csr_matrix, k: int) -> Ranking:
         def rank(k: int) -> Ranking:
@@ -241,10 +255,8 @@ class Zipfel(Conventions):
     ) -> dict[str, float]:
         """All metrics of the predictions for X against the true labels; X may be a Dataset, or a DataFrame."""
         self._check_fitted()
-        rows = self.rows_.transform(documents_of(X, text))
+        ranking = self._ranked(documents_of(X, text), max(ks, default=1))
         truth = self._truth(as_dataset_of_any(X, y, text=text, labels=labels))
-        with use_threads(self.threads):
-            ranking = self._ranking(rows, max(ks, default=1))
         n_points = int(self.training_["n_points"])
         found = evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=tuple(ks))
         return {**found, **calibration_errors(ranking, truth, ks=tuple(ks))}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from zipfel.bench.sources import Source, find_source, find_sources, label_counts, prepare
+from zipfel.data import pack
 from zipfel.errors import DataError, ParameterError
 
 
@@ -19,6 +20,18 @@ def test_ready_made_rows_come_before_raw_text(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     source = find_source(str(tmp_path))
     assert source == Source(tmp_path.name, (tmp_path / "train.txt.gz", tmp_path / "test.jsonl"))
+
+
+def test_packed_data_come_first(tmp_path: Path) -> None:
+    write_pair(tmp_path)
+    for part in ("train", "test"):
+        pack(tmp_path / f"{part}.txt", tmp_path / f"{part}.packed")
+    source = find_source(str(tmp_path))
+    assert source == Source(tmp_path.name, (tmp_path / "train.packed", tmp_path / "test.packed"))
+    assert find_source(f"{tmp_path / 'train.packed'},{tmp_path / 'test.packed'}") == source
+    made = prepare(source, tmp_path / "one", "l2", 1)
+    other = prepare(Source(tmp_path.name, (tmp_path / "train.txt", tmp_path / "test.txt")), tmp_path / "two", "l2", 1)
+    assert made.fingerprint == other.fingerprint
 
 
 def test_pairs_and_bundled_data(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.data.conftest import Put
 from zipfel.data import Dataset, check_packed, chunks, is_packed, open_packed, pack, read, read_documents
-from zipfel.data.packed import DTYPES, MANIFEST, digest_json
+from zipfel.data.packed import DTYPES, MANIFEST, digest_json, release
 from zipfel.errors import DataError
 
 FILES = [
@@ -137,3 +137,23 @@ def test_documents_come_in_chunks(put: Put, tmp_path: Path, monkeypatch: pytest.
     found = list(chunks.read_chunks(tmp_path / "packed"))
     assert [list(chunk.ids) for chunk in found] == [["d0", "d1"], ["d2", "d3"], ["d4"]]
     assert found[2].documents.texts == ["text 4"]
+
+
+def test_memory_of_a_mapped_array_can_be_given_back(tmp_path: Path) -> None:
+    np.arange(1 << 20, dtype=np.int64).tofile(tmp_path / "numbers")
+    mapped = np.asarray(np.memmap(tmp_path / "numbers", dtype=np.int64, mode="c"))
+    total, before = int(mapped.sum()), _mapped_memory()
+    release(mapped[5:])
+    assert before - _mapped_memory() > 6 << 20
+    assert int(mapped.sum()) == total
+    release(np.arange(3))
+
+
+def _mapped_memory() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssFile"))
+
+
+def test_runs_are_the_whole(put: Put, tmp_path: Path) -> None:
+    packed = pack(put("lines.txt", "one\ntwo\nthree\n"), tmp_path / "packed", need_labels=False)
+    assert [run.texts for run in packed.runs(2)] == [["one", "two"], ["three"]]

@@ -13,13 +13,14 @@ import scipy.sparse as sp
 
 from zipfel import datasets
 from zipfel.data import Dataset, read, write
+from zipfel.data.packed import MANIFEST, is_packed
 from zipfel.errors import DataError, ParameterError
 from zipfel.rows import RowMaker
 from zipfel.run import Run
 from zipfel.threads import use_threads
 
 PREFERRED = (".txt", ".svm", ".libsvm", ".arff", ".npz", ".jsonl", ".csv", ".tsv", ".parquet")
-"""Where a folder has the same data twice, ready-made rows come before raw text."""
+"""Where a folder has the same data twice, packed data come first, and ready-made rows before raw text."""
 
 PARTS = ("train", "test")
 
@@ -35,7 +36,8 @@ class Source:
         """Changes when the rows have to be made anew."""
         if self.files is None:
             return [self.name, weighting]
-        return [weighting, *((str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns) for f in self.files)]
+        facts = [(file.resolve(), (file / MANIFEST if file.is_dir() else file).stat()) for file in self.files]
+        return [weighting, *((str(file), found.st_size, found.st_mtime_ns) for file, found in facts)]
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,12 @@ class Rows:
 
 
 def find_source(word: str) -> Source:
-    """A folder with train.* and test.*, a pair TRAIN,TEST, or the name of a bundled data set."""
+    """A folder with train.* and test.*, files or packed data, a pair TRAIN,TEST, or the name of a bundled data set."""
     first, comma, second = word.partition(",")
     if comma:
         files = Path(first), Path(second)
         for file in files:
-            if not file.is_file():
+            if not file.is_file() and not is_packed(file):
                 raise DataError("there is no such file", path=file, remedy="a pair is TRAIN,TEST")
         return Source(files[0].resolve().parent.name, files)
     folder = Path(word)
@@ -80,13 +82,16 @@ def find_sources(words: Sequence[str]) -> list[Source]:
 
 
 def _part(folder: Path, part: str) -> Path:
-    found = [file for file in sorted(folder.glob(f"{part}.*")) if _rank(file) < len(PREFERRED)]
+    found = [file for file in sorted(folder.glob(f"{part}*")) if _rank(file) < len(PREFERRED)]
+    found = [file for file in found if file.name.partition(".")[0] == part]
     if not found:
         raise DataError(f"there is no {part} file in it", path=folder, remedy=f"e.g. {part}.txt or {part}.jsonl.gz")
     return min(found, key=_rank)
 
 
 def _rank(file: Path) -> int:
+    if is_packed(file):
+        return 0
     suffixes = [suffix for suffix in file.suffixes if suffix not in (".gz", ".zst")]
     return PREFERRED.index(suffixes[-1]) if suffixes and suffixes[-1] in PREFERRED else len(PREFERRED)
 

@@ -111,8 +111,7 @@ def _chunks(stream: Stream, path: str, kind: str, fields: Fields) -> Iterator[Ch
 
 
 def _whole_chunks(whole: Dataset) -> Iterator[Chunk]:
-    for start in range(0, whole.n_points, CHUNK_ROWS):
-        part = whole.take(np.arange(start, min(start + CHUNK_ROWS, whole.n_points)))
+    for part in whole.runs(CHUNK_ROWS):
         yield Chunk(part, part.ids or [None] * part.n_points, [None] * part.n_points)
 
 

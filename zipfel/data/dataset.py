@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.errors import DataError
+
+_RUN = 1 << 22
+"""Numbers that are hashed together."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,11 @@ class Dataset:
             lines=None if self.lines is None else self.lines[rows],
         )
 
+    def runs(self, size: int) -> Iterator[Dataset]:
+        """Its rows in order, at most `size` of them at a time."""
+        for start in range(0, self.n_points, size):
+            yield self.take(np.arange(start, min(start + size, self.n_points)))
+
     def label_counts(self) -> npt.NDArray[np.int64]:
         """Points a label, by label id."""
         return np.bincount(self.Y.indices, minlength=self.n_labels).astype(np.int64)
@@ -136,8 +144,10 @@ class Dataset:
         for matrix in (self.X, self.Y):
             if matrix is not None:
                 digest.update(repr(matrix.shape).encode())
-                for array in (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data):
-                    digest.update(np.ascontiguousarray(array).data)
+                for array, kind in ((matrix.indptr, np.int64), (matrix.indices, np.int64), (matrix.data, None)):
+                    for start in range(0, len(array), _RUN):
+                        run = array[start : start + _RUN]
+                        digest.update(np.ascontiguousarray(run, dtype=kind or array.dtype).data)
         for text in self.texts or ():
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         return digest.hexdigest()

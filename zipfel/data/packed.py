@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -205,6 +206,8 @@ class _Files:
         )
         if not sound:
             raise DataError(f"{name} is damaged: its arrays do not fit each other", path=self._folder, remedy=_REMEDY)
+        for array in (indices, values):
+            release(array)
         matrix = sp.csr_matrix((values, indices, indptr), shape=(n_rows, width), copy=False)
         matrix.has_sorted_indices = matrix.has_canonical_format = True
         return matrix
@@ -217,6 +220,15 @@ class _Files:
         if blob not in self._listed or not _are_offsets(offsets, len(offsets) - 1, self._listed[blob]["bytes"]):
             raise DataError(f"{name} are damaged: their offsets do not fit", path=self._folder, remedy=_REMEDY)
         return PackedStrings(self._folder / blob, offsets)
+
+
+def release(array: npt.NDArray[Any]) -> None:
+    """Gives back the memory that reading a mapped array took; other arrays stay as they are."""
+    mapped: Any = array
+    while mapped is not None and not isinstance(mapped, mmap.mmap):
+        mapped = getattr(mapped, "base", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def digest_file(file: Path, start: Any = None) -> Any:
