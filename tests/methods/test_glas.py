@@ -36,7 +36,7 @@ def p_at_1(method: Glas) -> float:
 
 def first_step(method: Glas, train: Points) -> tuple[float, np.ndarray, np.ndarray, Batch]:
     """(loss of the first batch, its scores, its label vectors of unit length, the batch)."""
-    method.loss_, method.weight_ = method.config.loss_for(1.5), method.config.weight
+    method.loss_ = method.config.loss_for(1.5)
     batches, tables = method._batches(train, Run(seed=1)), method._tables(train, Run(seed=1))
     batch = next(iter(batches.epoch(0)))
     rows = {name: table.rows(batch.ids[name]) for name, table in tables.items()}
@@ -99,7 +99,7 @@ def test_the_drawn_labels_are_the_rows_own_and_counted() -> None:
         {"regularizer": "spread_out", "weight_norm": False},
         {"regularizer": "gravity", "activation": "linear"},
         {"regularizer": "none"},
-        {"affinity": "geometric", "weight": None},
+        {"affinity": "geometric"},
     ],
 )
 def test_every_variant_learns(params: dict[str, object]) -> None:
@@ -114,13 +114,8 @@ def test_the_loss_is_softmax_from_ten_labels_a_point_on() -> None:
 
 def test_label_vectors_are_of_one_length() -> None:
     method = fitted(epochs=3)
-    lengths = np.linalg.norm(method.index_.vectors[:, :-1], axis=1)
+    lengths = np.linalg.norm(method.labels_.index.vectors[:, :-1], axis=1)
     np.testing.assert_allclose(lengths, float(method.encoder_.length.detach()), rtol=1e-4)
-
-
-def test_lambda_is_one_of_table_1_where_none_is_set() -> None:
-    assert fitted(weight=None, epochs=4).state().facts["lambda"] in (1.0, 10.0, 100.0)
-    assert fitted(epochs=1).state().facts["lambda"] == 10.0
 
 
 def test_the_generalisation_gap_is_kept() -> None:

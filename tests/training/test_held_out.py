@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zipfel.points import Points
-from zipfel.training.held_out import hold_out
+from zipfel.training.held_out import hold_out, split_to_choose
 
 
 def _points(n: int, n_labels: int) -> Points:
@@ -30,3 +30,14 @@ def test_a_label_of_one_point_stays_in_the_rest() -> None:
 def test_few_points_or_labels_of_one_point_only_choose_by_themselves() -> None:
     for points in (_points(19, 2), _points(40, 40)):
         assert hold_out(points, 0.2, np.random.default_rng(0)) == (points, points)
+
+
+def test_what_is_trained_on_what_chooses_and_all_points() -> None:
+    points = _points(100, 4)
+    rest, held, everything = split_to_choose(points, None, 0.2, np.random.default_rng(0))
+    assert (rest.n_points, held.n_points, everything) == (80, 20, points)
+    given = Points(points.X[:5], _points(5, 6).Y)
+    rest, held, everything = split_to_choose(points, given, 0.2, np.random.default_rng(0))
+    assert (rest, held.n_points, held.n_labels, everything.n_points) == (points, 5, 4, 105)
+    few = _points(9, 2)
+    assert split_to_choose(few, None, 0.2, np.random.default_rng(0)) == (few, few, few)

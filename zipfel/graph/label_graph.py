@@ -134,3 +134,15 @@ def _edges(matrix: sp.csr_matrix, weighted: bool) -> sp.csr_matrix:
     edges = sp.csr_matrix((values, (rows[kept], matrix.indices[kept])), shape=matrix.shape, dtype=np.float32)
     edges.sort_indices()
     return edges
+
+
+def label_graph(
+    Y: sp.csr_matrix, edges: str, hierarchy: str = "", label_names: Sequence[str] | None = None
+) -> LabelGraph | SharedPoints:
+    """The graph to walk over: of a hierarchy's file where there is one (3.2), else of label sets Y.
+
+    edges: plain (one between two labels that ever share a point) or counts (one for each point that they share).
+    """
+    if hierarchy:
+        return LabelGraph.from_hierarchy(hierarchy, int(Y.shape[1]), label_names)
+    return SharedPoints(Y) if edges == "counts" else LabelGraph.from_labels(Y)

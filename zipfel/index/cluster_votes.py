@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.errors import ModelFileError
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
 from zipfel.index.clusters import Clusters
 from zipfel.index.votes import sharpened, vote_shares
+from zipfel.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
+from zipfel.state import State, pack_csr, unpack_csr
 
 _BLOCK = 4096
 """Queries that are answered at a time."""
@@ -79,3 +83,22 @@ class ClusterVotes:
         known = sp.csr_matrix((self.Y.data, self.Y.indices, self.Y.indptr), (self.Y.shape[0], Y.shape[1]))
         self.clusters.add(vectors)
         self.Y = sp.vstack([known, Y], format="csr")
+
+    def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """Arrays and facts; precision: of the points' vectors."""
+        arrays = {"centres": self.clusters.centres, **pack_table("codes", self.clusters.vectors, precision)}
+        facts = {"k": self.rule.n_neighbors, "sharpness": self.rule.sharpness, "probes": self.probes}
+        sizes = {"points": self.Y.shape[0], "clusters": self.clusters.n_clusters}
+        return {**arrays, **pack_csr("Y", self.Y)}, {**facts, **sizes}
+
+    @classmethod
+    def restored(cls, state: State, facts: Mapping[str, Any], dim: int, n_labels: int) -> ClusterVotes:
+        """The counterpart of `state`; dim: of the points' vectors."""
+        try:
+            rule, probes = VoteRule(int(facts["k"]), float(facts["sharpness"])), max(1, int(facts["probes"]))
+            n_points, n_clusters = int(facts["points"]), int(facts["clusters"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the model's facts are damaged: {error}") from None
+        centres = state.array("centres", shape=(n_clusters, dim))
+        codes = unpack_table("codes", state.arrays, n_points, dim)
+        return cls(Clusters(centres, codes), unpack_csr(state, "Y", (n_points, n_labels)), rule, probes)

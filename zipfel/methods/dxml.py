@@ -38,8 +38,7 @@ from torch import Tensor
 
 from zipfel import config as declared
 from zipfel.config import param
-from zipfel.errors import ModelFileError
-from zipfel.graph import LabelGraph, SharedPoints, Targets, deepwalk, ppmi_svd, random_vectors
+from zipfel.graph import Targets, deepwalk, label_graph, ppmi_svd, random_vectors
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
@@ -48,21 +47,20 @@ from zipfel.index.votes import scores_at
 from zipfel.kernels.sparse_rows import has_entries
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
-from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
+from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.bag import bag
 from zipfel.nn.perceptron import Embedding, Perceptron
 from zipfel.nn.table import Table
-from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
-from zipfel.ranking import PAD, Ranking
+from zipfel.quantize import PRECISIONS, rounded
+from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
+from zipfel.training.held_out import split_to_choose
 from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
-_FEW, _HELD = 10, 2000
-"""Points below which none is held out; how many are at most."""
 _STEPS, _EPOCHS, _ADAM_STEPS, _ADAM_EPOCHS = 8000, (20, 80), 800, (8, 30)
 """Steps that training takes at least, within so many epochs: of SGD, and of Adam."""
 _CLUSTER = 6000
@@ -139,14 +137,12 @@ class Dxml(Method):
 
     def _label_vectors(self, Y: sp.csr_matrix, run: Run) -> Floats:
         """V (n_labels, dim) of the label graph, or one of its controls."""
-        c, n_labels = self.config, int(Y.shape[1])
+        c = self.config
         if c.vectors == "ppmi":
             return ppmi_svd(Y, c.dim, seed=run.seed)
         if c.vectors == "random":
-            return random_vectors(n_labels, c.dim, seed=run.seed)
-        graph: LabelGraph | SharedPoints = SharedPoints(Y) if c.edges == "counts" else LabelGraph.from_labels(Y)
-        if c.hierarchy:
-            graph = LabelGraph.from_hierarchy(c.hierarchy, n_labels, run.label_names)
+            return random_vectors(int(Y.shape[1]), c.dim, seed=run.seed)
+        graph = label_graph(Y, c.edges, c.hierarchy, run.label_names)
         return deepwalk(
             graph, c.dim, walks=c.walks, length=c.walk_length, window=c.window, passes=c.passes, seed=run.seed
         )
@@ -169,12 +165,7 @@ class Dxml(Method):
     # -- fit: vectors of labels; a network to choose k by; the final network on all points; its clusters
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        if valid is not None:
-            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
-            everything = train.joined(held)
-        else:
-            everything, enough = train, train.n_points >= _FEW
-            rest, held = train.split(self.config.valid_share, run.rng(20), _HELD) if enough else (train, train)
+        rest, held, everything = split_to_choose(train, valid, self.config.valid_share, run.rng(20))
         with run.timed("label graph"):
             V = self._label_vectors(train.Y, run)
         with run.timed("choice"):
@@ -247,10 +238,7 @@ class Dxml(Method):
         self.priors_ = label_priors(self.votes_.Y)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        ranking = self.votes_.rank(self._codes(X), k)
-        nothing = ~self._knows(X)
-        ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
-        return fill_blank(ranking, self.priors_)
+        return fill_blank(self.votes_.rank(self._codes(X), k), self.priors_, np.logical_not(self._knows(X)))
 
     def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
         """(n,) which rows have a feature that the network has been trained on."""
@@ -265,29 +253,16 @@ class Dxml(Method):
     # -- state
 
     def state(self) -> State:
-        votes, arrays = self.votes_, dict[str, Any]()
+        arrays, votes = self.votes_.state(self.config.precision)
         for number, part in enumerate(self.embeddings_):
-            arrays |= {f"{number}.{name}": array for name, array in part.arrays().items()}
-        arrays |= pack_table("codes", votes.clusters.vectors, self.config.precision)
-        arrays |= {"centres": votes.clusters.centres, "priors": self.priors_, **pack_csr("Y", votes.Y)}
-        rule = [votes.rule.n_neighbors, votes.rule.sharpness, votes.probes]
-        return State(
-            arrays, {"rule": rule, "sizes": [len(self.embeddings_), *votes.Y.shape[:1], votes.clusters.n_clusters]}
-        )
+            arrays |= under(str(number), part.arrays())
+        return State({**arrays, "priors": self.priors_}, {"votes": votes, "networks": len(self.embeddings_)})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        try:
-            n_neighbors, sharpness, probes = state.facts["rule"]
-            rule, probes = VoteRule(int(n_neighbors), float(sharpness)), max(1, int(probes))
-            networks, n_points, n_clusters = map(int, state.facts["sizes"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        c, relu, dim = self.config, self.config.activation == "relu", self.config.dim + self.config.own_dim
-        self.embeddings_ = []
+        c, networks = self.config, int(state.fact("networks", low=1, high=16))
+        dim, self.embeddings_ = c.dim + c.own_dim, []
         for number in range(networks):
-            network = Perceptron(c.hidden, dim, relu, 0.0, np.random.default_rng(0))
+            network = Perceptron(c.hidden, dim, c.activation == "relu", 0.0, np.random.default_rng(0))
             self.embeddings_.append(Embedding.restored(network, state, str(number), n_features))
-        centres = state.array("centres", shape=(n_clusters, networks * dim))
-        codes = unpack_table("codes", state.arrays, n_points, networks * dim)
-        self.votes_ = ClusterVotes(Clusters(centres, codes), unpack_csr(state, "Y", (n_points, n_labels)), rule, probes)
+        self.votes_ = ClusterVotes.restored(state, dict(state.facts.get("votes", {})), networks * dim, n_labels)
         self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)

@@ -4,7 +4,7 @@ Guo et al.: Breaking the Glass Ceiling for Embedding-Based Classifiers for Large
 
 Algorithm 2                                                                          here
 line 11  a batch of B rows                                                           `Batches(size=B)`
-line 12  y_1 .. y_B, one label drawn from each row                                   `_extend`, batch.extra["one"]
+line 12  y_1 .. y_B, one label drawn from each row                                   `LabelDraws`
 line 13  x_i <- x_i o Bernoulli(rho, D)                                  Sec. 3.3    `Batches(keep=rho)`
 line 14  1/B sum_i l(phi(x_i)'V, y_i), h = g phi'V, |phi| = |v| = 1      Sec. 3.1    `objective`, `UnitEncoder`
          l = sum over y' not in L_y of [h_y' - h_y + c]_+                Eq. 1       `losses.margin`
@@ -21,7 +21,6 @@ What the paper leaves open, and the value here (docs/methods/glas.md has the mea
   lambda means the same for any sample. The loss is softmax where points have ten labels or more, as for Delicious-200K.
 - Batch and epochs follow the size of train, for 4,096 rows a step would mean a few dozen steps here.
 - Weight normalisation of the first layer takes the columns' lengths at the beginning of each epoch.
-- lambda: `weight=none` chooses from 1, 10 and 100 (Table 1) by held-out points of a part of train.
 Beyond the paper, off by default: `positives=all` with softmax, `tokens=corpus` and `start=centroid` (first vectors),
 `dropout` (of the code), `rarity` (r of -r log(N_l / N), added to label l's score), `precision`.
 """
@@ -43,36 +42,32 @@ from torch.nn.functional import normalize
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
-from zipfel.index import build_index, load_index
 from zipfel.index.base import unit_rows
+from zipfel.index.choice import mean_precision
+from zipfel.index.label_vectors import LabelVectors
 from zipfel.kernels.bag import encode_bag
-from zipfel.kernels.topk import score_pairs
 from zipfel.losses.margin import pairwise_margin, sampled_margin, stochastic_negative_mining
 from zipfel.losses.softmax import softmax_cross_entropy
 from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
-from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
-from zipfel.nn.unit import UnitEncoder
+from zipfel.nn.unit import UnitEncoder, centroid_start
 from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
-from zipfel.ranking import PAD, Ranking
-from zipfel.regularizers.affinity import AFFINITIES, Affinity
+from zipfel.ranking import Ranking
+from zipfel.regularizers.affinity import AFFINITIES
 from zipfel.regularizers.gram import glas, gravity, spread_out
 from zipfel.run import Run
-from zipfel.threads import over_blocks
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 from zipfel.training.held_out import hold_out
+from zipfel.training.label_draws import LabelDraws
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
-LOSSES, POSITIVES = ("margin", "mining", "softmax"), ("one", "all")
-WEIGHTS = (1.0, 10.0, 100.0)
-"""Table 1's values of lambda."""
-_GAP_SAMPLE, _CHECKED, _TRIAL = 2000, 1000, 6000
-"""Training points that the generalisation gap is measured on; held-out points asked after an epoch at most; rows on
-which lambda is chosen."""
+LOSSES, REGULARIZERS = ("margin", "mining", "softmax"), ("glas", "spread_out", "gravity", "none")
+_GAP_SAMPLE, _CHECKED = 2000, 1000
+"""Training points that the generalisation gap is measured on; held-out points asked after an epoch at most."""
 _MANY_LABELS = 10
 """Labels a point from which on the loss is softmax (Sec. 4: Delicious-200K has 75; the others at most 5.4)."""
 
@@ -84,26 +79,20 @@ class GlasConfig(declared.Config):
     dim: int = param(512, "numbers in a code (Table 1: 256-1024)", symbol="d", low=1)
     activation: str = param("relu", "of the embedding map (Table 1)", choices=("relu", "linear"))
     weight_norm: bool = param(True, "weights of the first layer have one length (3.1)")
-    loss: str | None = param(
-        None, "none: margin, softmax from 10 labels a point on", choices=("margin", "mining", "softmax")
-    )
-    positives: str = param(
-        "one", "labels of a row that count in a step (Alg. 2: one; Eq. 1: all)", choices=("one", "all")
-    )
+    loss: str | None = param(None, "none: margin; from 10 labels a point on softmax (Sec. 4)", choices=LOSSES)
+    positives: str = param("one", "labels of a row in a step (Alg. 2: one; Eq. 1: all)", choices=("one", "all"))
     sampled: int | None = param(2000, "labels drawn for a batch beside its own (open); none: all labels", low=0)
     margin: float = param(1.0, "by which a relevant label must lead (open)", symbol="c", low=0)
     hardest: int = param(20, "negatives that mining keeps (open)", low=1)
-    regularizer: str = param("glas", "of the label vectors", choices=("glas", "spread_out", "gravity", "none"))
-    weight: float | None = param(10.0, "of the regulariser (Table 1); none: by held-out points", symbol="lambda", low=0)
+    regularizer: str = param("glas", "of the label vectors (Table 1)", choices=REGULARIZERS)
+    weight: float = param(10.0, "of the regulariser (Table 1)", symbol="lambda", low=0)
     affinity: str = param("arithmetic", "what GLaS holds the Gram matrix to (3.2)", choices=AFFINITIES)
     keep: float = param(0.8, "share of a row's features that dropout keeps (Table 1)", symbol="rho", low=0.01, high=1)
     length: float = param(10.0, "g at the start of training (open)", symbol="g", low=0.01)
-    batch: int | None = param(
-        None, "rows a step (Table 1: 4,096); none: what makes 32 steps an epoch", symbol="B", low=1
-    )
+    batch: int | None = param(None, "rows a step (Table 1: 4,096); none: for 32 steps an epoch", symbol="B", low=1)
     epochs: int = param(20, "passes over train at most (Sec. 4: 10, over sets 40 times as large)", low=1)
     lr: float = param(2e-3, "Adam's rate at the start, falling linearly to 0 (open)", symbol="eta", low=1e-6)
-    patience: int | None = param(None, "epochs without a better held-out P@1 before training stops", low=1)
+    patience: int | None = param(3, "epochs without a better held-out P@1 before training stops (Sec. 4)", low=1)
     valid_share: float = param(0.04, "share of train to hold out where no validation set is given", low=0.001, high=0.5)
     tokens: str = param("random", "first feature vectors", choices=("random", "corpus"))
     start: str = param("random", "first label vectors", choices=("random", "centroid"))
@@ -111,13 +100,10 @@ class GlasConfig(declared.Config):
     rarity: float = param(0.0, "r of -r log(N_l / N), beyond the paper", symbol="r", low=0, high=2)
     precision: str = param("float32", "how the vectors are kept", choices=PRECISIONS)
 
-    removed: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(
-            ("votes", "sparse", "neighbors", "candidates", "tail"),
-            "use --preset thorough of method auto, which joins this network with the words",
-        ),
-        "networks": "train with several seeds, or use --preset thorough of method auto",
-    }
+    removed: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("votes", "sparse", "neighbors", "candidates", "tail", "networks"),
+        "use --preset thorough of method auto, which joins this network with the words",
+    )
 
     def batch_for(self, n_points: int) -> int:
         return self.batch or int(np.clip(2 ** round(math.log2(max(2, n_points) / 32)), 16, 4096))
@@ -126,17 +112,17 @@ class GlasConfig(declared.Config):
         return self.loss or ("softmax" if labels_per_point >= _MANY_LABELS else "margin")
 
 
-_ONE = {"loss": "mining", "dim": 512, "batch": 1024, "epochs": 10}
+_LARGE = {"loss": "margin", "dim": 512, "batch": 4096, "epochs": 10}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
     "best": {
         "loss": "softmax", "positives": "all", "weight_norm": False, "tokens": "corpus", "start": "centroid",
         "keep": 0.6, "dropout": 0.4, "length": 20.0, "rarity": 0.1, "lr": 3e-3, "precision": "int8",
     },
-    "amazoncat-13k": {"dim": 1024, "batch": 4096, "loss": "margin", "epochs": 10},
-    **dict.fromkeys(("amazon-670k", "wikilshtc-325k", "wikipedia-500k"), _ONE),
-    "delicious-200k": {**_ONE, "loss": "softmax"},
-    "eurlex-4k": {"dim": 512, "sampled": None},
+    "amazoncat-13k": {**_LARGE, "dim": 1024},
+    **dict.fromkeys(("amazon-670k", "wikilshtc-325k", "wikipedia-500k"), _LARGE),
+    "delicious-200k": {**_LARGE, "loss": "softmax"},
+    "eurlex-4k": {"loss": "margin", "sampled": None},
 }  # fmt: skip
 
 
@@ -157,7 +143,10 @@ class Glas(Method):
         phi = self.encoder_(bag(rows["features"], batch.X))  # (B, d)
         V = normalize(rows["labels"], dim=1)  # (c, d)
         h = self.encoder_.length * (phi @ V.T)  # (B, c)
-        return self._loss(h, batch) + self.weight_ * self._penalty(phi, V, batch)
+        loss = self._loss(h, batch)
+        if self.config.regularizer == "none":
+            return loss
+        return loss + self.config.weight * self._penalty(phi, V, batch)
 
     def _loss(self, h: Tensor, batch: Batch) -> Tensor:
         c, found, one = self.config, batch.candidates, batch.extra["one"]
@@ -174,15 +163,13 @@ class Glas(Method):
         return stochastic_negative_mining(positive, h, relevant == 0, c.margin, c.hardest)
 
     def _penalty(self, phi: Tensor, V: Tensor, batch: Batch) -> Tensor:
-        """Of the B drawn labels: the distinct ones, `counts` times each."""
-        if self.config.regularizer == "none" or self.weight_ == 0:
-            return phi.new_zeros(())
+        """Line 18, of the B drawn labels: the distinct ones, `counts` times each."""
         mine, counts = V[batch.extra["distinct"]], batch.extra["counts"]
         if self.config.regularizer == "glas":
             return glas(mine, batch.extra["U"], counts)
         return spread_out(mine, counts) if self.config.regularizer == "spread_out" else gravity(phi, mine, counts)
 
-    # -- fit: lambda, then the network
+    # -- fit: the network, stopped by held-out points; its generalisation gap
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         c = self.config
@@ -190,150 +177,102 @@ class Glas(Method):
             train, valid = hold_out(train, c.valid_share, run.rng(20))
         valid = Points(valid.X, valid.Y[:, : train.n_labels])
         self.priors_, self.loss_ = label_priors(train.Y), c.loss_for(train.Y.nnz / max(1, train.n_points))
-        with run.timed("lambda"):
-            self.weight_ = self._choose_weight(train, valid, run.part(0.3)) if c.weight is None else c.weight
         with run.timed("training"):
-            self._train(train, valid, run, "glas")
-        self.features_ = rounded(self.features_, c.precision)
-        self.gap_ = self._gap(train, valid, run)
+            self._train(train, valid.take(np.arange(min(_CHECKED, valid.n_points))), run)
+        some = train.take(np.sort(run.rng(23).permutation(train.n_points)[:_GAP_SAMPLE]))
+        on_train, held_out = self._p_at_1(some), self._p_at_1(valid)
+        self.gap_ = {"train P@1": on_train, "valid P@1": held_out, "gap": on_train - held_out}  # Table 2
 
-    def _choose_weight(self, train: Points, valid: Points, run: Run) -> float:
-        """The lambda of Table 1 with the best mean of P@1, P@3, P@5 on held-out points; of equals the largest."""
-        part = train.take(np.sort(run.rng(24).permutation(train.n_points)[:_TRIAL]))
-        found: dict[float, float] = {}
-        for weight in WEIGHTS:
-            self.weight_ = weight
-            self._train(part, valid, run, f"glas-lambda-{weight:g}")
-            scores = evaluate(self._search(valid.X, 5), valid.Y, ks=(1, 3, 5))
-            found[weight] = round(sum(scores[f"P@{k}"] for k in (1, 3, 5)) / 3, 4)
-        run.progress.message(f"mean P@1,3,5 of held-out points by lambda: {found}")
-        return max(WEIGHTS, key=lambda weight: (found[weight], weight))
-
-    def _train(self, train: Points, valid: Points, run: Run, name: str) -> None:
-        c, batches = self.config, self._batches(train, run)
-        tables = self._tables(train, run)
-        checked = valid.take(np.arange(min(_CHECKED, valid.n_points)))
+    def _train(self, train: Points, checked: Points, run: Run) -> None:
+        c, tables = self.config, self._tables(train, run)
 
         def validate() -> float:
-            self._finish(tables, train.Y)
-            return evaluate(self._search(checked.X, 1), checked.Y, ks=(1,))["P@1"]
+            self._finish(tables)
+            return self._p_at_1(checked)
 
         noise = 0.5 / math.sqrt(max(1, checked.n_points))  # at most the standard error of P@1
         plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=noise)
         Trainer(
-            run, batches, self.objective, plan, tables=tables, module=self.encoder_, validate=validate, name=name,
-            before_epoch=lambda _: self.encoder_.measure(tables["features"].weights),
+            run, self._batches(train, run), self.objective, plan, tables=tables, module=self.encoder_,
+            validate=validate, name="glas", before_epoch=lambda _: self.encoder_.measure(tables["features"].weights),
         ).fit()  # fmt: skip
-        self._finish(tables, train.Y)
+        self._finish(tables)
+        self.features_ = rounded(self.features_, c.precision)
 
     def _tables(self, train: Points, run: Run) -> dict[str, Table]:
+        """The vectors of features and labels, and the encoder beside them, as training begins."""
         c = self.config
         features = token_table(train.X, c.dim, run.rng(21, 0), kind=c.tokens)
         features[np.bincount(train.X.indices, minlength=train.n_features) == 0] = 0
-        self.encoder_ = UnitEncoder(
-            c.dim, relu=c.activation == "relu", weight_norm=c.weight_norm, dropout=c.dropout, length=c.length
-        )
+        self.encoder_ = self._encoder(c.dropout, c.length)
         self.encoder_.measure(torch.from_numpy(features))
         labels = Table.normal(train.n_labels, c.dim, c.dim**-0.5, run.rng(22))
         if c.start == "centroid":
-            codes = self.encoder_.codes(encode_bag(train.X, features))
-            centroids = unit_rows(np.asarray(train.Y.T @ (codes - codes.mean(axis=0)), dtype=np.float32))
-            seen = centroids.any(axis=1)
-            labels.numpy()[seen] = centroids[seen]
+            centroid_start(labels.numpy(), self.encoder_.codes(encode_bag(train.X, features)), train.Y)
         return {"features": Table(features), "labels": labels}
+
+    def _encoder(self, dropout: float = 0.0, length: float = 1.0) -> UnitEncoder:
+        c = self.config
+        return UnitEncoder(
+            c.dim, relu=c.activation == "relu", weight_norm=c.weight_norm, dropout=dropout, length=length
+        )
 
     def _batches(self, train: Points, run: Run) -> Batches:
         c = self.config
-        affinity = Affinity(train.Y, c.affinity) if c.regularizer == "glas" else None
-
-        def extend(batch: Batch, rng: np.random.Generator) -> None:
-            """Lines 12 and 16: a label of each row, and U between those."""
-            assert batch.candidates is not None
-            sizes = np.diff(batch.Y.indptr)
-            drawn = batch.Y.indptr[:-1] + (rng.random(len(sizes)) * sizes).astype(np.int64)
-            one = batch.candidates.columns[torch.from_numpy(drawn)]
-            distinct, counts = torch.unique(one, return_counts=True)
-            batch.extra |= {"one": one, "distinct": distinct, "counts": counts.float()}
-            if affinity is not None:
-                batch.extra["U"] = affinity.between(batch.candidates.labels[distinct].numpy())
-
         everything = train.n_labels if c.sampled is None else 0
         sampler = CandidateSampler(train.Y, n_sampled=c.sampled or 0, n_hard=0, all_below=everything)
         rows = np.flatnonzero((np.diff(train.Y.indptr) > 0) & (np.diff(train.X.indptr) > 0))
-        size = c.batch_for(train.n_points)
+        draws = LabelDraws(train.Y, c.affinity if c.regularizer == "glas" else None)
         return Batches(
-            train.X, train.Y, size=size, seed=run.seed, candidates=sampler, keep=c.keep, rows=rows, extend=extend
-        )
+            train.X, train.Y, size=c.batch_for(train.n_points), seed=run.seed, candidates=sampler, keep=c.keep,
+            rows=rows, extend=draws,
+        )  # fmt: skip
 
-    def _gap(self, train: Points, valid: Points, run: Run) -> dict[str, float]:
-        """Table 2: P@1 on train, on held-out points, and the difference."""
-        some = train.take(np.sort(run.rng(23).permutation(train.n_points)[:_GAP_SAMPLE]))
-        learnt, held = (evaluate(self.predict(part.X, 1), part.Y, ks=(1,))["P@1"] for part in (some, valid))
-        return {"train P@1": learnt, "valid P@1": held, "gap": learnt - held}
-
-    # -- prediction: encode, then maximum inner product search
-
-    def _finish(self, tables: Mapping[str, Table], Y: sp.csr_matrix) -> None:
-        """Feature vectors as predicting needs them, and an index over g v_y, with -r log(N_y / N) as a last number."""
-        c, priors = self.config, label_priors(Y)
+    def _finish(self, tables: Mapping[str, Table]) -> None:
+        """Feature vectors as predicting needs them, and an index over g v_y with -r log(N_y / N)."""
+        c, seen = self.config, np.flatnonzero(self.priors_)
         self.encoder_.eval()
         self.encoder_.measure(tables["features"].weights)
         self.features_ = tables["features"].numpy()
-        seen = np.flatnonzero(priors)
         vectors = float(self.encoder_.length.detach()) * unit_rows(tables["labels"].numpy()[seen])
-        vectors = np.column_stack([vectors, -c.rarity * np.log(priors[seen])]).astype(np.float32)
-        self.index_ = build_index(rounded(vectors, c.precision), seen, metric="inner")
+        self.labels_ = LabelVectors.of(vectors, np.float32(-c.rarity) * np.log(self.priors_[seen]), seen, c.precision)
+
+    def _p_at_1(self, points: Points) -> float:
+        return mean_precision(self.predict(points.X, 1), points.Y, (1,))
+
+    # -- predict: encode, then maximum inner product search (Sec. 4)
 
     def encode(self, X: sp.csr_matrix) -> Vectors:
-        """(n, d + 1): phi(x), and a 1 that meets -r log(N_y / N); zeros for rows without a feature."""
+        """(n, d): phi(x); zeros for rows without a feature."""
         codes = self.encoder_.codes(encode_bag(X, self.features_))
-        codes = np.column_stack([codes, np.ones(len(codes), dtype=np.float32)])
         codes[np.diff(X.indptr) == 0] = 0
         return codes
 
-    def _search(self, X: sp.csr_matrix, k: int) -> Ranking:
-        codes = self.encode(X)
-        ranking = Ranking(*self.index_.search(codes, k))
-        nothing = ~codes.any(axis=1)
-        ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
-        return ranking
-
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        return fill_blank(self._search(X, k), self.priors_)
+        codes = self.encode(X)
+        return fill_blank(self.labels_.search(codes, k), self.priors_, np.logical_not(codes.any(axis=1)))
 
     def opinions(self, X: sp.csr_matrix, labels: Ids) -> Vectors:
         """(n, c) scores h of the given labels; NaN for a label without a vector and a document without features."""
-        codes, ids = self.encode(X), self.index_.ids
-        places = np.minimum(np.searchsorted(ids, labels), max(0, len(ids) - 1))
-        places = np.where(ids[places] == labels, places, -1) if len(ids) else np.full(labels.shape, -1)
-        out = np.empty(labels.shape, dtype=np.float32)
-        over_blocks(lambda a, b: score_pairs(codes, self.index_.vectors, places, out, a, b), len(codes))
-        known = (places >= 0) & codes.any(axis=1, keepdims=True)
-        return np.where(known, out, np.float32(np.nan))
+        return self.labels_.scores(self.encode(X), labels)
 
     # -- state
 
     def state(self) -> State:
-        arrays, facts = self.index_.state()
-        own = {f"index.{name}": array for name, array in arrays.items()}
-        for name, table in {"features": self.features_, "index.vectors": self.index_.vectors}.items():
-            own |= pack_table(name, table, self.config.precision)
-        own |= under("encoder", {name: tensor.numpy() for name, tensor in self.encoder_.state_dict().items()})
-        found = {"index": facts, "gap": self.gap_, "lambda": self.weight_, "loss": self.loss_}
-        return State({**own, "priors": self.priors_}, found)
+        vectors, index = self.labels_.state()
+        arrays = {**under("index", vectors), **under("encoder", self.encoder_.arrays()), "priors": self.priors_}
+        arrays |= pack_table("features", self.features_, self.config.precision)
+        return State(arrays, {"index": index, "gap": self.gap_, "loss": self.loss_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c, facts = self.config, state.facts
         self.features_ = unpack_table("features", state.arrays, n_features, c.dim)
         self.priors_ = state.array("priors", shape=(n_labels,))
-        self.encoder_ = UnitEncoder(c.dim, relu=c.activation == "relu", weight_norm=c.weight_norm, dropout=0, length=1)
-        shapes = {name: tuple(tensor.shape) for name, tensor in self.encoder_.state_dict().items()}
-        tensors = {name: state.array(f"encoder.{name}", shape=shape) for name, shape in shapes.items()}
-        self.encoder_.load_state_dict({name: torch.tensor(array) for name, array in tensors.items()})
-        parts = state.part("index")
-        parts["vectors"] = unpack_table("vectors", parts, len(state.array("index.ids", ndim=1)), c.dim + 1)
+        self.encoder_ = self._encoder()
+        shapes = {name: array.shape for name, array in self.encoder_.arrays().items()}
+        self.encoder_.restore({name: state.array(f"encoder.{name}", shape=shape) for name, shape in shapes.items()})
         try:
-            self.gap_, self.weight_, self.loss_ = dict(facts["gap"]), float(facts["lambda"]), str(facts["loss"])
-            self.index_ = load_index(parts, dict(facts["index"]))
+            self.gap_, self.loss_ = dict(facts["gap"]), str(facts["loss"])
+            self.labels_ = LabelVectors.restored(state.part("index"), dict(facts["index"]), c.dim, c.precision)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None

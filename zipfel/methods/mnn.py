@@ -53,6 +53,7 @@ from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
+from zipfel.training.held_out import split_to_choose
 from zipfel.training.label_sets import fingerprints
 
 SOURCES = ("labels", "sets", "points")
@@ -147,13 +148,7 @@ class Mnn(Method):
     # -- fit: a pair of encoders on which the votes are chosen, then the final ones on all points
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        if valid is not None:
-            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
-            everything = train.joined(held)
-        else:
-            everything = train
-            enough = train.n_points >= _FEW
-            rest, held = train.split(self.config.valid_share, run.rng(10), _HELD) if enough else (train, train)
+        rest, held, everything = split_to_choose(train, valid, self.config.valid_share, run.rng(10))
         with run.timed("choice"):
             self.setting_, self.blend_ = self._choose(rest, held, run.part(0.5))
         with run.timed("training"):

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.methods.base import Method, Points, State
-from zipfel.ranking import Ranking
+from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 
 
@@ -54,8 +54,16 @@ def most_frequent(priors: npt.NDArray[np.float32], k: int) -> Ranking:
     return Ranking.from_dense(np.where(priors > 0, priors, -np.inf).astype(np.float32)[None], k)
 
 
-def fill_blank(ranking: Ranking, priors: npt.NDArray[np.float32]) -> Ranking:
-    """Rows for which nothing was found get the most frequent labels: the best guess without any evidence."""
+def fill_blank(
+    ranking: Ranking, priors: npt.NDArray[np.float32], unknown: npt.NDArray[np.bool_] | None = None
+) -> Ranking:
+    """Rows for which nothing was found get the most frequent labels: the best guess without any evidence.
+
+    unknown: (n,) rows, or (n, k) places, whose labels count as not found.
+    """
+    if unknown is not None:
+        unknown = np.broadcast_to(unknown.reshape(len(unknown), -1), ranking.labels.shape)
+        ranking = Ranking(np.where(unknown, PAD, ranking.labels), np.where(unknown, -np.inf, ranking.scores))
     blank = np.all(ranking.labels < 0, axis=1, keepdims=True)  # (n, 1)
     if not blank.any():
         return ranking

@@ -66,6 +66,7 @@ from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, CandidateSampler, History, Plan, Trainer
+from zipfel.training.held_out import split_to_choose
 from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
@@ -188,12 +189,7 @@ class RankAe(Method):
     # -- fit: lambda, m and epochs on held-out points; the final networks on all points; their votes, if any
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        if valid is not None:
-            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
-            everything = train.joined(held)
-        else:
-            everything, enough = train, train.n_points >= _FEW
-            rest, held = train.split(self.config.valid_share, run.rng(30), _HELD) if enough else (train, train)
+        rest, held, everything = split_to_choose(train, valid, self.config.valid_share, run.rng(30))
         if rest.n_points > _REST:
             rest = rest.take(np.sort(run.rng(34).permutation(rest.n_points)[:_REST]))
         with run.timed("choice"):

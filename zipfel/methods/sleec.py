@@ -42,6 +42,7 @@ from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import check_halted
+from zipfel.training.held_out import split_to_choose
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -157,12 +158,7 @@ class Sleec(Method):
     # -- fit: learners to choose k by, then the final ones on all points
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
-        if valid is not None:
-            rest, held = train, Points(valid.X, valid.Y[:, : train.n_labels])
-            everything = train.joined(held)
-        else:
-            everything, enough = train, train.n_points >= _FEW
-            rest, held = train.split(self.config.valid_share, run.rng(50), _HELD) if enough else (train, train)
+        rest, held, everything = split_to_choose(train, valid, self.config.valid_share, run.rng(50))
         self.k_ = self.config.n_neighbors or 0
         if not self.k_:
             with run.timed("choice"):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
+
+from zipfel.index.base import unit_rows
 
 _BLOCK = 8192
 
@@ -59,3 +64,17 @@ class UnitEncoder(nn.Module):
         self.eval()
         found: npt.NDArray[np.float32] = self(torch.from_numpy(bags)).numpy()
         return found
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: tensor.numpy() for name, tensor in self.state_dict().items()}
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """The counterpart of `arrays`; raises where a name or a shape differs."""
+        self.load_state_dict({name: torch.tensor(array) for name, array in arrays.items()})
+
+
+def centroid_start(labels: npt.NDArray[np.float32], codes: npt.NDArray[np.float32], Y: sp.csr_matrix) -> None:
+    """Sets each label's vector (n_labels, d) to the unit mean of its documents' codes (n, d), less the mean of all."""
+    centroids = unit_rows(np.asarray(Y.T @ (codes - codes.mean(axis=0)), dtype=np.float32))
+    seen = centroids.any(axis=1)
+    labels[seen] = centroids[seen]

@@ -6,8 +6,8 @@ import numpy as np
 
 from zipfel.points import Points
 
-_FEW = 20
-"""Points below which none is held out: train then chooses for itself."""
+_FEW, _FEWEST = 20, 10
+"""Points below which none is held out: train then chooses for itself. The second is `split_to_choose`'s."""
 
 
 def hold_out(train: Points, share: float, rng: np.random.Generator, *, at_most: int = 2000) -> tuple[Points, Points]:
@@ -29,3 +29,17 @@ def hold_out(train: Points, share: float, rng: np.random.Generator, *, at_most: 
     if not held.any():
         return train, train
     return train.take(np.flatnonzero(~held)), train.take(np.flatnonzero(held))
+
+
+def split_to_choose(
+    train: Points, valid: Points | None, share: float, rng: np.random.Generator, *, at_most: int = 2000
+) -> tuple[Points, Points, Points]:
+    """(what is trained on while choices are made, the held-out points that make them, all points together).
+
+    The held-out points are `valid`, cut to train's labels, or a random share of train, at most `at_most`.
+    """
+    if valid is not None:
+        held = Points(valid.X, valid.Y[:, : train.n_labels])
+        return train, held, train.joined(held)
+    rest, held = train.split(share, rng, at_most) if train.n_points >= _FEWEST else (train, train)
+    return rest, held, train
