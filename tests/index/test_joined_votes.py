@@ -8,6 +8,7 @@ from zipfel.errors import ModelFileError
 from zipfel.index.blend import Blend
 from zipfel.index.choice import VoteRule
 from zipfel.index.joined_votes import JoinedVotes
+from zipfel.state import State
 
 CODES = np.eye(3, dtype=np.float32)
 Y = sp.csr_matrix(np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1]], np.float32))
@@ -50,7 +51,7 @@ def test_where_nobody_votes_no_index_is_needed_after_loading():
     votes.choose(CODES, score, sp.csr_matrix(np.array([[0, 0, 1]] * 3, np.float32)), shares=(0.0, 1.0))
     kept = JoinedVotes.of({}, Y, seed=0)
     kept.blend, kept.share = votes.blend, votes.share
-    again = JoinedVotes.restored(*kept.state(), Y, 3)
+    again = JoinedVotes.restored(kept.state(), Y.shape[1], 3)
     assert again.rank(CODES, score, 1).labels.ravel().tolist() == [2, 2, 2]
 
 
@@ -82,9 +83,9 @@ def test_a_saved_one_answers_the_same_with_a_byte_a_number():
     votes = JoinedVotes.of({"points": codes, "sets": codes[::-1]}, labels, seed=0)
     rules = {"points": VoteRule(5, 1.0), "sets": VoteRule(3, 2.0)}
     votes.blend, votes.share = Blend(rules, {"points": 0.25, "sets": 0.75}), 0.0
-    arrays, facts = votes.state()
-    assert arrays["points.vectors"].dtype == np.int8
-    again = JoinedVotes.restored(arrays, facts, labels, 8)
+    state = votes.state()
+    assert state.arrays["points.vectors"].dtype == np.int8
+    again = JoinedVotes.restored(state, 40, 8)
     first, second = votes.rank(codes, score, 5), again.rank(codes, score, 5)
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.scores, second.scores)
@@ -92,6 +93,6 @@ def test_a_saved_one_answers_the_same_with_a_byte_a_number():
 
 @pytest.mark.parametrize("damage", [{"share": 7}, {"blend": None}, {"indexes": {}}])
 def test_damaged_facts_are_refused(damage):
-    arrays, facts = joined(share=0.5).state()
+    state = joined(share=0.5).state()
     with pytest.raises((KeyError, ValueError, ModelFileError)):
-        JoinedVotes.restored(arrays, {**facts, **damage}, Y, 3)
+        JoinedVotes.restored(State(state.arrays, {**state.facts, **damage}), Y.shape[1], 3)

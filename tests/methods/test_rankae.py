@@ -75,7 +75,7 @@ def test_hidden_layers_are_normalised_over_the_batch_and_by_running_means_at_pre
 
 
 def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes():
-    method = fitted(readout="both", n_neighbors=10, sharpness=5.0)
+    method = fitted(readout="both")
     X, L = known().test.X, method.votes_.near.ballots.shape[1]
     if method.votes_.blend is None:
         pytest.skip("the held-out points chose the decoder alone")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,9 @@ from zipfel.index.blend import Blend, JointNeighbors
 from zipfel.index.build import build_index
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
 from zipfel.index.votes import scores_at
-from zipfel.quantize import pack_table, rounded, unpack_table
+from zipfel.quantize import rounded
 from zipfel.ranking import Ranking
+from zipfel.state import State, pack_csr, unpack_csr
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the model's own scores that are tried."""
@@ -102,28 +102,21 @@ class JoinedVotes:
                 found[part] += np.float32(1 - self.share) * votes
         return found
 
-    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Arrays and facts; the labels are the caller's to keep."""
-        found, indexes = self.near.state()
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        for name, array in found.items():
-            arrays |= pack_table(name, array, _PACKED) if name.endswith(".vectors") else {name: array}
+    def state(self) -> State:
+        """Vectors, facts and, where there is a voter, the voters' labels."""
+        arrays, indexes = self.near.state(_PACKED)
         blend = None if self.blend is None else self.blend.facts()
-        return arrays, {"indexes": indexes, "blend": blend, "share": self.share}
+        Y = self.near.ballots
+        arrays |= pack_csr("Y", Y) if Y.shape[0] else {}
+        return State(arrays, {"indexes": indexes, "blend": blend, "share": self.share, "points": Y.shape[0]})
 
     @classmethod
-    def restored(
-        cls,
-        arrays: Mapping[str, npt.NDArray[Any]],
-        facts: Mapping[str, Any],
-        Y: sp.csr_matrix,
-        dim: int,
-    ) -> JoinedVotes:
+    def restored(cls, state: State, n_labels: int, dim: int) -> JoinedVotes:
         """The counterpart of `state`. dim: of the codes that will be asked for."""
-        whole = dict(arrays)
-        for name in [name for name in arrays if name.endswith(".vectors")]:
-            whole[name] = unpack_table(name, arrays, len(arrays[name]), dim)
-        near = JointNeighbors.restored(whole, facts["indexes"], Y, dim)
+        facts, n_points = state.facts, int(state.fact("points", low=0))
+        none = sp.csr_matrix((0, n_labels), dtype=np.float32)
+        Y = unpack_csr(state, "Y", (n_points, n_labels)) if n_points else none
+        near = JointNeighbors.restored(state.arrays, facts["indexes"], Y, dim)
         blend = None if facts["blend"] is None else Blend.from_facts(facts["blend"])
         if blend is not None and not blend.rules.keys() <= near.indexes.keys():
             raise KeyError("an index that the votes ask for")

@@ -49,7 +49,7 @@ from zipfel.nn.averaging import Codes, Encoders, unit_codes
 from zipfel.nn.bag import LocalRows
 from zipfel.nn.table import Table
 from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
-from zipfel.ranking import PAD, Ranking
+from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
@@ -58,8 +58,8 @@ from zipfel.training.label_sets import fingerprints
 
 SOURCES = ("labels", "sets", "points")
 NEIGHBOURS, SHARPNESS = (20, 80, 320), (5.0, 10.0, 20.0)
-_FEW, _HELD, _MANY = 10, 2000, 20_000
-"""Points below which none is held out; how many are at most; and from which on batches are larger."""
+_MANY = 20_000
+"""Points from which on batches are larger."""
 _STEPS, _EPOCHS = 600, (8, 25)
 """Steps that training takes at least, within so many epochs."""
 _CHANCE = 0.005
@@ -225,9 +225,7 @@ class Mnn(Method):
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         codes = self.encoders_.points(X)
         ranking = self.neighbourhood_.rank(codes, self.blend_, k)
-        nothing = ~np.any(codes, axis=1)  # a code of zeros is equally far from all
-        ranking.labels[nothing], ranking.scores[nothing] = PAD, -np.inf
-        return fill_blank(ranking, self.priors_)
+        return fill_blank(ranking, self.priors_, ~np.any(codes, axis=1))  # zeros are equally far from all
 
     def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """(n, c) votes for the given labels; NaN for a label without a training point and a document without a code."""

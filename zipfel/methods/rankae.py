@@ -30,8 +30,7 @@ and training points that vote (`readout`).
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -48,18 +47,15 @@ from zipfel.config import param
 from zipfel.errors import ModelFileError
 from zipfel.explanation import Explanation
 from zipfel.index.base import unit_rows
-from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, mean_precision
+from zipfel.index.choice import CUTS, mean_precision
 from zipfel.index.joined_votes import SHARES, JoinedVotes, Scores
-from zipfel.kernels.sparse_rows import has_entries
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
-from zipfel.methods.base import Method, Points, State, pack_csr, under, unpack_csr
+from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
-from zipfel.nn.attention import DualAttention
 from zipfel.nn.autoencoder import LabelAutoencoder, Trained, log_odds
 from zipfel.nn.bag import LocalRows
-from zipfel.nn.contributions import contributions
 from zipfel.nn.table import Table
 from zipfel.nn.word_vectors import word_start
 from zipfel.ranking import PAD, Ranking
@@ -70,13 +66,13 @@ from zipfel.training.held_out import split_to_choose
 from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
-_FEW, _HELD, _REST = 10, 2000, 12_000
-"""Points below which none is held out; how many are at most; and how many the choices are trained on at most."""
+Ids = npt.NDArray[np.int64]
+_REST = 12_000
+"""Points that the choices are trained on at most."""
 _STEPS, _EPOCHS = 1300, (10, 60)
 """Steps that training takes at least, within so many epochs."""
 STRETCHES = (1.0, 1.15, 1.3, 1.5)
 """Factors that are tried on documents' codes."""
-_DRAWING = threading.Lock()
 READOUTS = ("decoder", "neighbours", "both")
 _NEVER = -20.0
 """Logit of labels that train does not have: the decoder can't know them."""
@@ -111,13 +107,11 @@ class RankAeConfig(declared.Config):
     keep: float = param(1.0, "share of features that input dropout keeps, beyond the paper", low=0.01, high=1)
     stretch: float | None = param(None, "of documents' codes, 1: none (2.2); none: by held-out points", low=0.1)
     readout: str = param("decoder", "what ranks (2.2); others: beyond the paper", choices=READOUTS)
-    n_neighbors: int | None = param(None, "voters, beyond the paper; none: by held-out points", low=1)
-    sharpness: float | None = param(None, "t of votes exp(t (cos - best)); none: by held-out points", low=0)
 
     removed: ClassVar[Mapping[str, str]] = {
-        "by_words": "use --method auto, which lets training points with the same words vote",
         "refit": "the network is always trained again on all points",
-        "networks": "there is one network, as in the paper; --method auto joins methods",
+        **dict.fromkeys(("by_words", "networks"), "use --method auto, which joins methods and votes by words"),
+        **dict.fromkeys(("n_neighbors", "sharpness"), "held-out points choose how neighbours vote"),
         "hardest": "Eq. 3-4 take the hardest labels; use loss=bce for a loss over all of them",
         "bounded": "scores always go through a sigmoid, as in 2.3",
     }
@@ -199,7 +193,8 @@ class RankAe(Method):
         with run.timed("training"):
             self.trained_ = self._train(c, everything, run)[0].stretched(stretch, everything.X)
         with run.timed("votes"):
-            made = self._votes(everything, votes.blend.rules if votes.blend is not None else (), run.seed)
+            sources = votes.blend.rules if votes.blend is not None else ()
+            made = self.trained_.voters(everything, sources, run.seed)
             self.votes_ = replace(made, blend=votes.blend, share=votes.share)
             self.priors_ = label_priors(everything.Y)
 
@@ -263,10 +258,10 @@ class RankAe(Method):
 
     def _network(self, seed: int) -> LabelAutoencoder:
         c = self.config
-        with _DRAWING, torch.random.fork_rng(devices=[]):  # networks start side by side, torch has one generator
-            torch.manual_seed(seed)
-            attention = DualAttention(c.word_dim, c.reduction, channel=c.attention == "dual", mean=c.pooling == "mean")
-            return LabelAutoencoder(attention, c.word_dim, c.dim, c.hidden, norm=c.norm == "batch")
+        return LabelAutoencoder.seeded(
+            seed, c.word_dim, c.dim, c.hidden, reduction=c.reduction, channel=c.attention == "dual",
+            mean=c.pooling == "mean", norm=c.norm == "batch",
+        )  # fmt: skip
 
     # -- predict: encode, decode; beyond the paper, vote
 
@@ -277,75 +272,44 @@ class RankAe(Method):
 
     def _choose_votes(self, rest: Points, held: Points, run: Run) -> JoinedVotes:
         """The decoder alone, or training points that vote, and the decoder's share, by the held-out points."""
-        c, readout = self.config, self.config.readout
-        votes = self._votes(rest, () if readout == "decoder" else ("points", "sets"), run.seed)
+        readout = self.config.readout
+        votes = self.trained_.voters(rest, () if readout == "decoder" else ("points", "sets"), run.seed)
         if readout != "decoder":
-            votes.choose(
-                *self._codes(held.X), held.Y, shares=SHARES if readout == "both" else (0.0,),
-                n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
-                sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,),
-            )  # fmt: skip
+            votes.choose(*self._codes(held.X), held.Y, shares=SHARES if readout == "both" else (0.0,))
         return votes
-
-    def _votes(self, train: Points, sources: Iterable[str], seed: int) -> JoinedVotes:
-        """The points that have labels become neighbours, by their x_h and by their y_h."""
-        voters = train.take(np.flatnonzero(np.diff(train.Y.indptr)))
-        encode = {"points": lambda: self.trained_.codes(voters.X), "sets": lambda: self.trained_.set_codes(voters.Y)}
-        codes = {name: unit_rows(encode[name]()) for name in sources}
-        return JoinedVotes.of(codes, voters.Y if codes else voters.Y[:0], seed=seed)
-
-    def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
-        """(n,) which rows have a feature that the words know."""
-        words = self.trained_.tables["features"].numpy()
-        return has_entries(X, np.any(words, axis=1))
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         ranking = self.votes_.rank(*self._codes(X), k)
-        unknown = ~self._knows(X)[:, None] | (self.priors_[ranking.labels] == 0)
-        ranking.labels[unknown], ranking.scores[unknown] = PAD, -np.inf
-        return fill_blank(ranking, self.priors_)
+        unknown = np.logical_not(self.trained_.knows(X))[:, None] | (self.priors_[ranking.labels] == 0)
+        return fill_blank(ranking, self.priors_, unknown)
 
-    def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> Floats:
+    def opinions(self, X: sp.csr_matrix, labels: Ids) -> Floats:
         """(n, c) scores of the given labels; NaN for a label without a training point and a document without a code."""
         scores = self.votes_.scores(*self._codes(X), labels)
-        known = self._knows(X)[:, None] & (self.priors_[labels] > 0) & (labels >= 0)
+        known = self.trained_.knows(X)[:, None] & (self.priors_[labels] > 0) & (labels >= 0)
         return np.where(known, scores, np.float32(np.nan))
 
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
-        """The words of one document (1, n_features): what attention lets through of each (Figure
-        5), and what it adds to the decoder's score of each label; labels: by default the best five."""
+        """What attention lets through of each word of one document (1, n_features) (Figure 5), and what it adds to the
+        decoder's score of each label; labels: by default the best five."""
         asked = self.predict(x, 5).labels[0] if labels is None else np.asarray(labels)
-        first = self.trained_
-        features, passed, words = first.words(x)
-        added = contributions(
-            words, lambda pooled: first.logits(first.network.common(pooled))[0], [int(i) for i in asked if i != PAD]
-        )
-        return Explanation(features, passed.tolist(), added)
+        return self.trained_.explained(x, [int(label) for label in asked if label != PAD])
 
     # -- state
 
     def state(self) -> State:
-        arrays, facts = self.votes_.state()
-        arrays = {f"votes.{name}": array for name, array in arrays.items()}
-        arrays |= {**under("network", self.trained_.arrays()), "priors": self.priors_}
-        Y = self.votes_.near.ballots
-        if Y.shape[0]:
-            arrays |= pack_csr("Y", Y)
-        return State(arrays, {"votes": facts, "points": Y.shape[0], "chosen": self.chosen_})
+        votes = self.votes_.state()
+        arrays = {**under("votes", votes.arrays), **under("network", self.trained_.arrays()), "priors": self.priors_}
+        return State(arrays, {"votes": dict(votes.facts), "chosen": self.chosen_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
         try:
-            n_points = int(state.fact("points", low=0))
-            none = sp.csr_matrix((0, n_labels), dtype=np.float32)
-            Y = unpack_csr(state, "Y", (n_points, n_labels)) if n_points else none
             self.chosen_ = dict(state.facts["chosen"])
-            self.votes_ = JoinedVotes.restored(state.part("votes"), state.facts["votes"], Y, c.dim)
+            votes = State(state.part("votes"), state.facts["votes"])
+            self.votes_ = JoinedVotes.restored(votes, n_labels, c.dim)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         sizes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
-        network = self._network(0)
-        sizes |= {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
-        arrays = {name: state.array(f"network.{name}", shape=shape) for name, shape in sizes.items()}
-        self.trained_ = Trained.restored(network, arrays)
+        self.trained_ = Trained.restored(self._network(0), state, "network", sizes)
         self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)

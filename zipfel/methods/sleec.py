@@ -46,8 +46,8 @@ from zipfel.training.held_out import split_to_choose
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
-_FEW, _HELD, _BLOCK = 10, 2000, 2048
-"""Points below which none is held out; how many are at most; rows that are answered at a time."""
+_BLOCK = 2048
+"""Rows that are answered at a time."""
 _ROUNDS, _STEPS = 10, 30
 """Rounds of k-means; steps of conjugate gradients."""
 

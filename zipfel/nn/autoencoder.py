@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,20 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from zipfel.explanation import Explanation
+from zipfel.index.base import unit_rows
+from zipfel.index.joined_votes import JoinedVotes
+from zipfel.kernels.sparse_rows import has_entries
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
+from zipfel.nn.contributions import contributions
 from zipfel.nn.table import Table
+from zipfel.points import Points
 from zipfel.quantize import rounded
+from zipfel.state import State
 
 Floats = npt.NDArray[np.float32]
+_DRAWING = threading.Lock()
 _BLOCK = 1024
 """Rows encoded at a time: attention holds every word of each."""
 _SAMPLE = 4096
@@ -73,6 +82,16 @@ class LabelAutoencoder(nn.Module):
         self.encoder_norm = BatchNorm(hidden) if norm else nn.Identity()
         self.decoder_norm = BatchNorm(hidden) if norm else nn.Identity()
 
+    @classmethod
+    def seeded(
+        cls, seed: int, word_dim: int, dim: int, hidden: int, *, reduction: int, channel: bool, mean: bool, norm: bool
+    ) -> LabelAutoencoder:
+        """One whose first weights depend on the seed only; channel and mean: of its `DualAttention`."""
+        with _DRAWING, torch.random.fork_rng(devices=[]):  # networks start side by side, torch has one generator
+            torch.manual_seed(seed)
+            attention = DualAttention(word_dim, reduction, channel=channel, mean=mean)
+            return cls(attention, word_dim, dim, hidden, norm=norm)
+
     def features(self, words: Tensor, X: LocalRows) -> Tensor:
         """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""
         if not self.attention.channel:
@@ -119,11 +138,14 @@ class Trained:
         return {**weights, **tables, "features": tables["features"].astype(_WORDS)}
 
     @classmethod
-    def restored(cls, network: LabelAutoencoder, arrays: Mapping[str, npt.NDArray[Any]]) -> Trained:
-        """The counterpart of `arrays`, whose shapes are the caller's to check."""
+    def restored(
+        cls, network: LabelAutoencoder, state: State, prefix: str, shapes: Mapping[str, tuple[int, int]]
+    ) -> Trained:
+        """The counterpart of `arrays`, kept under `prefix`; shapes: of the tables that prediction needs."""
         for name, tensor in network.state_dict().items():
-            tensor.copy_(torch.from_numpy(arrays[name]))
-        return cls(network.eval(), {name: torch.from_numpy(arrays[name].astype(np.float32)) for name in _KEPT})
+            tensor.copy_(torch.from_numpy(state.array(f"{prefix}.{name}", shape=tuple(tensor.shape))))
+        tables = {name: state.array(f"{prefix}.{name}", shape=shapes[name]) for name in _KEPT}
+        return cls(network.eval(), {name: torch.from_numpy(table.astype(np.float32)) for name, table in tables.items()})
 
     def codes(self, X: sp.csr_matrix) -> Floats:
         """x_h (n, dim)."""
@@ -157,6 +179,13 @@ class Trained:
         codes: Floats = torch.cat(parts).numpy()
         return codes
 
+    def voters(self, points: Points, sources: Iterable[str], seed: int) -> JoinedVotes:
+        """The points that have labels become neighbours, by their x_h ("points") and by their y_h ("sets")."""
+        voters = points.take(np.flatnonzero(np.diff(points.Y.indptr)))
+        encode = {"points": lambda: self.codes(voters.X), "sets": lambda: self.set_codes(voters.Y)}
+        codes = {name: unit_rows(encode[name]()) for name in sources}
+        return JoinedVotes.of(codes, voters.Y if codes else voters.Y[:0], seed=seed)
+
     def logits(self, codes: Tensor) -> Tensor:
         """(n, n_labels) of codes (n, dim)."""
         return self.network.decode(codes, self.tables["labels"], self.tables["bias"])
@@ -177,6 +206,16 @@ class Trained:
             passed = attention.channels(vectors * weights[:, None]).mean(dim=1)
             added = attention.attended(vectors, weights) / (max(1, len(weights)) if attention.mean else 1)
         return rows.ids[rows.column_of].tolist(), passed, added
+
+    def explained(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
+        """The words of one document: what attention lets through, and what each adds to the score of each label."""
+        features, passed, words = self.words(x)
+        added = contributions(words, lambda pooled: self.logits(self.network.common(pooled))[0], labels)
+        return Explanation(features, passed.tolist(), added)
+
+    def knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
+        """(n,) which rows have a feature whose word vector has been trained."""
+        return has_entries(X, np.any(self.tables["features"].numpy(), axis=1))
 
 
 def _distinct(X: sp.csr_matrix) -> sp.csr_matrix:
