@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from zipfel.data import read, read_documents, streams
+from zipfel.data import limits, read, read_documents, streams
 from zipfel.data.streams import Stream, bare_suffix, open_stream
 from zipfel.errors import DataError
 
@@ -48,7 +48,7 @@ def test_damaged_files(put) -> None:
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])
 def test_bombs_are_not_unpacked(put, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(streams, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(limits, "FREE_BYTES", 1 << 20)
     bomb = ROWS + b"\n" * (8 << 20)
     packed = gzip.compress(bomb) if kind == "gz" else zstandard.compress(bomb)
     with pytest.raises(DataError, match="swells to more than 200 times"):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import ExitStack
 
 import typer
 
 from zipfel import __version__
 from zipfel.cli import bench, bundled, data, explain, fit, inspect, labels, predict, report, serve, update
 from zipfel.cli.console import run_guarded
+
+DEBUG, TRUST = "--debug", "--trust-data"
 
 app = typer.Typer(
     name="zipfel",
@@ -46,16 +49,26 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
-    debug: bool = typer.Option(False, "--debug", help="Show tracebacks (may stand anywhere)."),
+    debug: bool = typer.Option(False, DEBUG, help="Show tracebacks (may stand anywhere)."),
+    trust: bool = typer.Option(False, TRUST, help="Read data files beyond the limits on what small files may become."),
 ) -> None:
     """Options of all commands."""
 
 
 def main() -> None:
-    """The console script: `--debug` works wherever it stands in the line."""
+    """The console script: `--debug` and `--trust-data` work wherever they stand in the line."""
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks is no reason to end
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    debug = "--debug" in sys.argv
-    words = [word for word in sys.argv[1:] if word != "--debug"]
-    run_guarded(lambda: app(words, standalone_mode=False), debug=debug)
+    words = [word for word in sys.argv[1:] if word not in (DEBUG, TRUST)]
+    run_guarded(lambda: _run(words, trust=TRUST in sys.argv), debug=DEBUG in sys.argv)
+
+
+def _run(words: list[str], *, trust: bool) -> None:
+    """Runs the command; what it trusts is a matter of the thread, so it is said here."""
+    with ExitStack() as stack:
+        if trust:
+            from zipfel.data.limits import trusting
+
+            stack.enter_context(trusting())
+        app(words, standalone_mode=False)

@@ -3,6 +3,7 @@
 from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.data.dataset import Dataset, ReadReport, binary, label_matrix
 from zipfel.data.formats import FORMATS
+from zipfel.data.limits import trusting
 from zipfel.data.packed import check_packed, is_packed, open_packed
 from zipfel.data.packing import pack
 from zipfel.data.reading import read, read_documents
@@ -36,6 +37,7 @@ __all__ = [
     "split",
     "stats",
     "synth",
+    "trusting",
     "write",
     "write_names",
 ]

@@ -22,7 +22,8 @@ def label_names_of(
         xml = xml_beside(path)
     if xml is not None:
         named = read_label_xml(xml)
-        missing = [name for name in named if name not in {*attributes}]
+        known = {*attributes}
+        missing = [name for name in named if name not in known]
         if missing:
             message = f"names the label {missing[0][:60]!r}, which is no attribute of {path}"
             raise DataError(message, path=str(xml), remedy="give the XML that belongs to this ARFF file")

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data.dataset import Dataset, binary
+from zipfel.data.limits import check_size, check_swell
 from zipfel.data.names import with_names_beside
 from zipfel.data.plain_rows import MAX_COLUMNS
 from zipfel.data.sparse_rows import report_on
-from zipfel.data.streams import FREE_BYTES, MAX_SWELL, STDIN, unreadable
+from zipfel.data.streams import STDIN, unreadable
 from zipfel.errors import DataError
 
 _REMEDY = "write it with scipy.sparse.save_npz"
@@ -54,7 +55,7 @@ def _tidy(matrix: sp.csr_matrix, path: str | Path) -> tuple[sp.csr_matrix, int]:
 def _load(path: str | Path) -> sp.csr_matrix:
     try:
         with zipfile.ZipFile(path) as archive:
-            return _matrix({name: _array(archive, name) for name in _members(archive, path)})
+            return _matrix({name: _array(archive, name) for name in _members(archive, path)}, str(path))
     except OSError as error:
         raise unreadable(path, error) from None
     except DataError:
@@ -66,14 +67,9 @@ def _load(path: str | Path) -> sp.csr_matrix:
 
 
 def _members(archive: zipfile.ZipFile, path: str | Path) -> list[str]:
-    size, packed = 0, 0
-    for info in archive.infolist():
-        size, packed = size + info.file_size, packed + info.compress_size
-    if size > FREE_BYTES and size > MAX_SWELL * packed:
-        raise DataError(
-            f"swells to more than {MAX_SWELL} times its size, which no honest data file does", path=str(path)
-        )
-    return [info.filename for info in archive.infolist()]
+    members = archive.infolist()
+    check_swell(sum(info.file_size for info in members), sum(info.compress_size for info in members), str(path))
+    return [info.filename for info in members]
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
@@ -90,7 +86,7 @@ def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _matrix(arrays: dict[str, npt.NDArray[Any]]) -> sp.csr_matrix:
+def _matrix(arrays: dict[str, npt.NDArray[Any]], path: str) -> sp.csr_matrix:
     """A CSR matrix from the arrays of save_npz; what they say is checked before scipy's C code sees it."""
     kind = arrays["format.npy"].item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
@@ -100,6 +96,8 @@ def _matrix(arrays: dict[str, npt.NDArray[Any]]) -> sp.csr_matrix:
     if not (0 <= n_rows < 1 << 31 and 0 <= width <= MAX_COLUMNS):
         raise ValueError(f"the shape {n_rows:,} x {width:,} is beyond what zipfel takes")
     data = arrays["data.npy"]
+    if kind != "csr":  # which holds a number for each row
+        check_size(n_rows, data.size, "rows", path)
     if data.ndim != 1 or data.dtype.kind not in "fiub":
         raise ValueError(f"the data must be numbers, got {data.dtype}")
     data = data.astype(np.float64) if data.dtype.kind == "f" and data.dtype.itemsize != 4 else data.astype(np.float32)

@@ -13,6 +13,7 @@ from zipfel.data.delimited import read_delimited
 from zipfel.data.documents import Fields
 from zipfel.data.fasttext import read_fasttext
 from zipfel.data.jsonl import read_jsonl
+from zipfel.data.limits import check_size
 from zipfel.data.names import read_names
 from zipfel.data.npz import read_npz
 from zipfel.data.packed import is_packed, open_packed
@@ -123,4 +124,14 @@ def _read(format: str, request: _Request) -> Dataset:  # noqa: A002 - as above
             suffix = "" if request.path == STDIN else bare_suffix(request.path)
             format = formats.detect(stream.head(), stream.name, suffix, need_labels=request.fields.need_labels)  # noqa: A001
         dataset = _READERS[format](stream, request)
+    _check_sizes(dataset, request.path)
     return replace(dataset, name="stdin" if request.path == STDIN else Path(request.path).name.partition(".")[0])
+
+
+def _check_sizes(dataset: Dataset, name: str) -> None:
+    """Few entries may not ask for many columns: models hold some numbers for each."""
+    rows = dataset.n_points
+    if dataset.label_names is None:
+        check_size(dataset.n_labels, rows + dataset.Y.nnz, "labels", name)
+    if dataset.X is not None and dataset.feature_names is None:
+        check_size(dataset.n_features, rows + dataset.X.nnz, "features", name)

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import zstandard
 
+from zipfel.data.limits import check_swell
 from zipfel.errors import DataError
 
 STDIN = "-"
@@ -24,11 +25,6 @@ HEAD_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 19
 MAX_LINE_BYTES = 1 << 28
 BOM = b"\xef\xbb\xbf"
-
-# A compressed file may hold this much whatever its size; beyond it, one that swells more than MAX_SWELL times is
-# taken for a bomb. Label data shrinks by a factor of 3 to 20.
-FREE_BYTES = 1 << 28
-MAX_SWELL = 200
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIP_OR_ZSTD = re.compile(rb"\x1f(\x8b|\Z)|\x28(\xb5|\Z)")
@@ -107,12 +103,8 @@ class Stream:
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=self.name) from None
         self._seen += len(block)
-        if self._swelling and self._seen > FREE_BYTES and self._seen > MAX_SWELL * self._compressed.seen:
-            raise DataError(
-                f"swells to more than {MAX_SWELL} times its size, which no honest data file does",
-                path=self.name,
-                remedy="decompress it yourself if you trust it",
-            )
+        if self._swelling:
+            check_swell(self._seen, self._compressed.seen, self.name)
         return block
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -264,7 +256,7 @@ class _Chained(io.RawIOBase):
 
 
 class _Zstd:
-    """Zstandard frames, a little at a time: 4 KB in give at most 128 MB out."""
+    """Zstandard frames, a little at a time: 1 KB in gives at most 32 MB out."""
 
     def __init__(self, source: Callable[[int], bytes]) -> None:
         self._source = source
@@ -273,7 +265,7 @@ class _Zstd:
 
     def read(self, size: int) -> bytes:
         while not (taken := self._ready.read(size)):
-            block = self._source(1 << 12)
+            block = self._source(1 << 10)
             if not block:
                 if self._frame is not None:
                     raise EOFError("the last frame does not end")

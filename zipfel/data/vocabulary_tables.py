@@ -6,12 +6,12 @@ JSONL: {"id", "label" or "labels" by language, "alt_labels", "broader", "notatio
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from zipfel.data.streams import MAX_LINE_BYTES, Stream
+from zipfel.data.streams import Stream
+from zipfel.data.table import table_rows
 from zipfel.data.vocabulary import NO_LANGUAGE, Concept, clean_id
 from zipfel.errors import DataError
 
@@ -40,26 +40,18 @@ def has_header(first: str, separator: str) -> bool:
 
 
 def read_csv(stream: Stream, separator: str) -> Iterator[Concept]:
-    before = csv.field_size_limit(MAX_LINE_BYTES)
-    try:
-        reader = csv.reader((line + "\n" for _, line in stream.lines()), delimiter=separator, strict=True)
-        header = [cell.strip().lower() for cell in next(reader, [])]
-        place = next((header.index(name) for name in _ID_COLUMNS if name in header), None)
-        if place is None:
-            there = ", ".join(map(repr, header[:12])) or "none"
-            raise DataError(f"there is no column uri; the columns are {there}", path=stream.name, line=1)
-        languages = {i: name.removeprefix(_LABEL)[1:] for i, name in enumerate(header) if _is_label(name)}
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                message = f"the row has {len(row)} cells but the header has {len(header)}"
-                raise DataError(message, path=stream.name, line=reader.line_num)
-            yield _concept_of_row(row, header, clean_id(row[place]), languages)
-    except csv.Error as error:
-        raise DataError(f"the table is broken: {error}", path=stream.name, line=reader.line_num) from None
-    finally:
-        csv.field_size_limit(before)
+    rows = table_rows(stream, separator)
+    header = [cell.strip().lower() for cell in next(rows, (1, [""]))[1]]
+    place = next((header.index(name) for name in _ID_COLUMNS if name in header), None)
+    if place is None:
+        there = ", ".join(map(repr, header[:12])) or "none"
+        raise DataError(f"there is no column uri; the columns are {there}", path=stream.name, line=1)
+    languages = {i: name.removeprefix(_LABEL)[1:] for i, name in enumerate(header) if _is_label(name)}
+    for number, row in rows:
+        if len(row) != len(header):
+            message = f"the row has {len(row)} cells but the header has {len(header)}"
+            raise DataError(message, path=stream.name, line=number)
+        yield _concept_of_row(row, header, clean_id(row[place]), languages)
 
 
 def _is_label(column: str) -> bool:
