@@ -29,7 +29,7 @@ LAYERS = [
     },
     {"data"},
     {"datasets"},
-    {"features"},
+    {"features", "labeltext"},
     {"explanation"},
     {"metrics"},
     {"kernels"},
