@@ -20,21 +20,22 @@ import numpy as np
 
 from benchmarks.papers.picture import draw
 from benchmarks.papers.rows import COSTS, Published, Row, Table, Variant, markdown
+from benchmarks.papers.special import Special
 from zipfel.bench.runner import Bench, Record
 from zipfel.bench.sources import Source, find_source
 from zipfel.bench.systems import our_methods
 from zipfel.data import Dataset, read, write
 from zipfel.errors import ParameterError, nearest
 
-__all__ = ["Published", "Table", "Variant", "main"]
+__all__ = ["Published", "Special", "Table", "Variant", "main"]
 
 HERE = Path(__file__).parent
 FIGURES = HERE.parents[1] / "docs" / "figures" / "papers"
 
 
-def main(name: str, tables: Sequence[Table], description: str | None = None) -> None:
-    """The command line of a paper's module."""
-    asked = arguments(description or "", tables)
+def main(name: str, tables: Sequence[Table], description: str | None = None, special: Sequence[Special] = ()) -> None:
+    """The command line of a paper's module. special: tables that the bench has no rows for."""
+    asked = arguments(description or "", [*tables, *special])
     chosen = [table for table in tables if not asked.tables or table.name in asked.tables]
     for table in chosen:
         rows = read_rows(asked.rows / f"{name}.json", table)
@@ -44,9 +45,12 @@ def main(name: str, tables: Sequence[Table], description: str | None = None) -> 
         if rows:
             print(markdown(table, rows), flush=True)
             print(f"![{table.title}]({draw(table, rows, asked.figures / f'{name}-{table.name}.svg')})\n")
+    for further in special:
+        if not asked.tables or further.name in asked.tables:
+            further.run(asked, name)
 
 
-def arguments(description: str, tables: Sequence[Table]) -> argparse.Namespace:
+def arguments(description: str, tables: Sequence[Table | Special]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", help=f"which; of {', '.join(table.name for table in tables)}")
     parser.add_argument("--shared", type=Path, default=Path("..") / "shared" / "data", help="where the data sets are")
