@@ -11,8 +11,7 @@ from benchmarks import Bar
 from zipfel.bench.runner import machine
 
 FIRST = ("startup", "reading", "vectorizing", "metrics")
-QUALITY = {"ablation", "auto_ablation", "dxml_ablation", "label_noise", "mnn_table"}
-QUALITY |= {"papers", "rankae_ablation", "small", "table"}
+QUALITY = {"ablation", "auto_ablation", "papers", "small", "table"}
 """How good, not how fast; they take hours and are run by name."""
 
 

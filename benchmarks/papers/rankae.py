@@ -174,7 +174,7 @@ def attention(asked: argparse.Namespace, data: str) -> Iterator[Row]:
     if asked.points:
         train = train.take(np.sort(np.random.default_rng(0).permutation(train.n_points)[: asked.points]))
     for start in (0.1, 0.3, 1.0):
-        model = Zipfel("rankae", preset="paper", params={"start": start}, seed=1, threads=asked.threads).fit(train)
+        model = Zipfel("rankae", preset="paper", start=start, seed=1, threads=asked.threads).fit(train)
         quality = 100 * model.evaluate(test)["P@1"]
         texts = [text for text in list(test.texts or [])[:200] if len(text.split()) > 15]
         found = [model.explain(text) for text in texts[:50]]
