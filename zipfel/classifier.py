@@ -30,16 +30,17 @@ from zipfel.inputs import (
     with_columns,
 )
 from zipfel.label_changes import NO_CHANGES, LabelChanges
-from zipfel.methods import Points, State, make_method
+from zipfel.methods import Method, Points, State, make_method
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import calibration_errors, evaluate
 from zipfel.persistence import ModelFiles, arrays_within, check_kept, load_model, read_names, save_model
+from zipfel.points import Texts
 from zipfel.probabilities import fit_calibrated, with_probabilities
 from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
 from zipfel.run import Run
 from zipfel.threads import use_threads
-from zipfel.vocabularies import AnyVocabulary, extended, kept_vocabulary, named_alike, with_vocabulary
+from zipfel.vocabularies import AnyVocabulary, extended, kept_vocabulary, label_texts, named_alike, with_vocabulary
 
 Self = TypeVar("Self", bound="Zipfel")
 _MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
@@ -137,10 +138,12 @@ class Zipfel(Conventions):
         rows = self.rows_.fit_transform(train, run, weighting=self.weighting, vectorizer=self.vectorizer)
         self.n_features_in_ = self.rows_.n_features
         run.feature_names, run.label_names = self.rows_.feature_names, self.label_names_
-        points = Points(rows, train.Y)
+        run.label_texts = label_texts(self.label_names_, self.vocabulary_)
+        points = self._points(method, rows, train.Y, train.texts)
         held = None
         if valid is not None:
-            held = Points(self.rows_.transform(valid), with_columns(self._truth(valid), train.n_labels))
+            held_rows, texts = self.rows_.read(valid)
+            held = self._points(method, held_rows, with_columns(self._truth(valid), train.n_labels), texts)
         if held is None and self.valid_share is not None:
             points, held = points.split(self.valid_share, run.rng(0))
         self.calibration_ = fit_calibrated(method, points, held, run)
@@ -157,6 +160,11 @@ class Zipfel(Conventions):
         self.metrics_: dict[str, float] = {}
         self.label_changes_ = NO_CHANGES
 
+    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, texts: Texts | None) -> Points:
+        """With their texts where they were made of texts and the method reads them."""
+        kept = method.reads_texts and self.rows_.vectorizer is not None
+        return Points(rows, Y, texts if kept else None)
+
     @holding_signals
     def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
         """Adds documents to a fitted model without training it again: they have a vote at once, for new labels too.
@@ -165,14 +173,14 @@ class Zipfel(Conventions):
         """
         if not hasattr(self, "method_"):
             return self.fit(X, y, label_names=label_names)
-        rows, learn = self.rows_.transform(X), self._able("partial_fit")
+        (rows, texts), learn = self.rows_.read(X), self._able("partial_fit")
         given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
         if given.label_names is not None and self.label_names_ is None:
             raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
         data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
         data = replace(data, Y=self.label_changes_.of_labels(data.Y))
         with use_threads(self.threads):
-            learn(Points(rows, data.Y))
+            learn(self._points(self.method_, rows, data.Y, texts))
         if self.label_names_ is not None and data.label_names is not None:
             self.label_names_ = list(data.label_names)
         self.vocabulary_ = extended(self.vocabulary_, self.label_names_, self.n_labels_)
@@ -214,14 +222,14 @@ class Zipfel(Conventions):
             runs = documents.runs(_RUN)
         parts = []
         for run in runs:
-            rows = self.rows_.transform(run)
+            rows, texts = self.rows_.read(run)
             with use_threads(self.threads):
-                parts.append(self._ranking(rows, k))
+                parts.append(self._ranking(rows, k, texts))
         return parts[0] if len(parts) == 1 else Ranking.concatenate(parts)
 
-    def _ranking(self, rows: sp.csr_matrix, k: int) -> Ranking:
+    def _ranking(self, rows: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
         def rank(k: int) -> Ranking:
-            found = self.method_.predict(rows, k)
+            found = self.method_.ranked(rows, k, texts)
             return with_probabilities(self.method_, found, self.calibration_, self.label_counts_)
 
         return self.label_changes_.ranked(rank, k, self.n_labels_)
@@ -240,13 +248,15 @@ class Zipfel(Conventions):
         names = self.label_names_ or [str(i) for i in range(self.n_labels_)]
         asked = None if labels is None else [label_id(label, names) for label in labels]
         documents = [document] if isinstance(document, str) else document
-        row = one_row(self.rows_, documents)
+        row, texts = one_row(self.rows_, documents)
         with use_threads(self.threads):
-            ranking = self.label_changes_.ranked(lambda k: self.method_.predict(row, k), k, self.n_labels_)
+            ranking = self.label_changes_.ranked(lambda k: self.method_.ranked(row, k, texts), k, self.n_labels_)
             best = {
                 int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0
             }
-            found = self._able("explain")(row, list(best) if asked is None else asked)
+            explain = self._able("explain")
+            with_texts = {"texts": texts} if self.method_.reads_texts else {}
+            found = explain(row, list(best) if asked is None else asked, **with_texts)
         return named(found, best, names, self.rows_, document)
 
     @holding_signals

@@ -10,15 +10,16 @@ import scipy.sparse as sp
 
 from zipfel.errors import DataError, ParameterError
 from zipfel.explanation import Explained, Explanation, Voter, cut
+from zipfel.points import Texts
 from zipfel.rows import RowMaker
 
 
-def one_row(rows: RowMaker, documents: Any) -> sp.csr_matrix:
-    """(1, n_features) of the one document."""
-    found = rows.transform(documents)
+def one_row(rows: RowMaker, documents: Any) -> tuple[sp.csr_matrix, Texts | None]:
+    """(1, n_features) of the one document, and its text where it is one."""
+    found, texts = rows.read(documents)
     if found.shape[0] != 1:
         raise DataError(f"one document at a time is explained, got {found.shape[0]}")
-    return found
+    return found, texts
 
 
 def label_id(label: str | int, names: Sequence[str]) -> int:

@@ -1,20 +1,29 @@
-"""Feature rows with their labels: what everything here learns from."""
+"""Feature rows with their labels, and their texts where there are some: what everything here learns from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+Texts = Sequence[str | None]
+"""A text a row; None where a row has none."""
+
 
 @dataclass(frozen=True)
 class Points:
-    """Feature rows with their labels: what a method learns from or is validated on."""
+    """Feature rows with their labels: what a method learns from or is validated on.
+
+    texts: what the rows were made of; None where they were features from the start, or where the method reads none.
+    """
 
     X: sp.csr_matrix
     Y: sp.csr_matrix
+    texts: Texts | None = None
 
     @property
     def n_points(self) -> int:
@@ -29,15 +38,48 @@ class Points:
         return int(self.Y.shape[1])
 
     def take(self, rows: npt.NDArray[np.intp]) -> Points:
-        return Points(self.X[rows], self.Y[rows])
+        texts = None if self.texts is None else ChosenTexts(self.texts, rows)
+        return Points(self.X[rows], self.Y[rows], texts)
 
     def joined(self, others: Points) -> Points:
         """These rows and then the others'."""
         X, Y = (sp.vstack([mine, theirs], format="csr") for mine, theirs in ((self.X, others.X), (self.Y, others.Y)))
-        return Points(X, Y)
+        return Points(X, Y, self._joined_texts(others))
+
+    def _joined_texts(self, others: Points) -> Texts | None:
+        if self.texts is None and others.texts is None:
+            return None
+        mine, theirs = (p.texts if p.texts is not None else [None] * p.n_points for p in (self, others))
+        return [*mine, *theirs]
 
     def split(self, share: float, rng: np.random.Generator, at_most: int | None = None) -> tuple[Points, Points]:
         """(rest, held out): a random share of the rows, at most `at_most`, at least one of each where there are two."""
         held = max(1, min(round(self.n_points * share), at_most or self.n_points))
         order = rng.permutation(self.n_points)
         return self.take(np.sort(order[held:])), self.take(np.sort(order[:held]))
+
+
+class ChosenTexts(Sequence[str | None]):
+    """Some rows of texts that stay where they are, which may be a file.
+
+    >>> chosen = ChosenTexts(["a", "b", "c"], np.array([2, 0]))
+    >>> list(chosen), chosen[1:][0]
+    (['c', 'a'], 'a')
+    """
+
+    def __init__(self, texts: Texts, rows: npt.NDArray[np.intp]) -> None:
+        self._texts, self._rows = texts, np.arange(len(texts))[rows]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> str | None: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> ChosenTexts: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return ChosenTexts(self._texts, self._rows[place])
+        return self._texts[int(self._rows[place])]

@@ -60,8 +60,10 @@ def _split(points: Points, share: float, run: Run) -> tuple[Points, Points]:
 def rank_held_out(method: Method, asked: Points) -> HeldOutRanking:
     """The best labels of documents whose true labels are known; without those that the method knows nothing of."""
     width = min(RANKS, asked.n_labels)
-    starts = range(0, max(1, asked.n_points), _BLOCK)
-    ranking = Ranking.concatenate([method.predict(asked.X[a : a + _BLOCK], width) for a in starts])
+    blocks = [slice(a, a + _BLOCK) for a in range(0, max(1, asked.n_points), _BLOCK)]
+    texts = [None if asked.texts is None else asked.texts[block] for block in blocks]
+    parts = [method.ranked(asked.X[block], width, own) for block, own in zip(blocks, texts, strict=True)]
+    ranking = Ranking.concatenate(parts)
     known = np.flatnonzero(~_is_prior(method, ranking))
     ranking, Y = ranking[known], asked.Y[known]
     counts = np.bincount(asked.Y.indices, minlength=asked.n_labels)

@@ -14,6 +14,7 @@ from zipfel.features import Vectorizer, VectorizerConfig, Weighting
 from zipfel.inputs import as_features, with_columns
 from zipfel.methods import Points
 from zipfel.persistence import read_names
+from zipfel.points import Texts
 from zipfel.run import Run, Task
 from zipfel.selection import choose_weighting
 
@@ -61,23 +62,28 @@ class RowMaker:
         return self.weighting.transform(train.X)
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Rows of a Dataset, a list of texts or a feature matrix; unknown words are ignored.
+        """The rows alone that `read` makes."""
+        return self.read(X)[0]
+
+    def read(self, X: Any) -> tuple[sp.csr_matrix, Texts | None]:
+        """Rows and texts of a Dataset, a list of texts or a feature matrix; unknown words are ignored.
 
         A matrix must have the columns that the model was trained on. A file need not: sparse formats say only as
         many columns as they use, so columns that the model does not know are ignored, and missing ones are empty.
+        Ready-made features come without texts.
         """
         texts, features = (X.texts, X.X) if isinstance(X, Dataset) else as_features(X)
         if self.vectorizer is not None:
             if texts is None:
                 raise DataError("this model was trained on texts: hand in texts, not a feature matrix")
-            return self.vectorizer.transform(texts)
+            return self.vectorizer.transform(texts), texts
         if features is None:
             raise DataError("this model was trained on a feature matrix: hand in rows of the same features, not texts")
         if not isinstance(X, Dataset) and features.shape[1] != self.n_features:
             raise DataError(
                 f"X has {features.shape[1]} features, but Zipfel is expecting {self.n_features} features as input"
             )
-        return self.weighting.transform(with_columns(features, self.n_features))
+        return self.weighting.transform(with_columns(features, self.n_features)), None
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {f"weighting.{name}": array for name, array in self.weighting.arrays().items()}

@@ -54,6 +54,19 @@ def kept_vocabulary(files: ModelFiles, n_labels: int) -> Vocabulary | None:
     return Vocabulary.from_json(files.documents["vocabulary"], n_labels)
 
 
+def label_texts(names: Sequence[str] | None, vocabulary: Vocabulary | None) -> list[tuple[int, str, bool]]:
+    """(label, name, whether it is a preferred one) of all names that may stand in a text; identifiers may not.
+
+    >>> label_texts(["boat", "https://example.org/1", "12"], None)
+    [(0, 'boat', True)]
+    """
+    if vocabulary is not None:
+        told_names = enumerate(concept.all_names() for concept in vocabulary.concepts)
+        return [(label, name, preferred) for label, own in told_names for name, _, preferred in own]
+    own_names = enumerate(names or ())
+    return [(label, name, True) for label, name in own_names if "://" not in name and not name.strip().isdigit()]
+
+
 def check_language(vocabulary: Vocabulary | None, language: str | None) -> str | None:
     """The language in lower case, where the vocabulary has names in it."""
     if language is None:

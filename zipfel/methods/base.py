@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.calibration import HeldOutRanking
-from zipfel.points import Points
+from zipfel.points import Points, Texts
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.state import State, pack_csr, under, unpack_csr
@@ -27,6 +27,7 @@ class Method(ABC):
     presets: named parameter sets, each a dict that `Config.from_dict` takes.
     is_cheap: fitting twice, once without the documents that calibrate its scores, costs little.
     gives_probabilities: its scores need no calibration.
+    reads_texts: points come with their texts, and `predict` and `explain` take a sequence `texts`, a text a row.
     holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
     """
 
@@ -38,6 +39,7 @@ class Method(ABC):
     is_cheap: ClassVar[bool] = False
     gives_probabilities: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
+    reads_texts: ClassVar[bool] = False
     held_out_: HeldOutRanking | None = None
 
     def __init__(self, config: declared.Config) -> None:
@@ -51,6 +53,12 @@ class Method(ABC):
     @abstractmethod
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         """The k best labels of each row; a row's answer does not depend on the other rows."""
+
+    def ranked(self, X: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
+        """`predict`, with the texts where the method reads them."""
+        if self.reads_texts:
+            return self.predict(X, k, texts=texts)  # type: ignore[call-arg]
+        return self.predict(X, k)
 
     def scores_without_bonus(self, ranking: Ranking) -> npt.NDArray[np.float32]:
         """(n, k) scores of a ranking of this method without a bonus for rare labels: what a calibration looks at."""
