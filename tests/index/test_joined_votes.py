@@ -69,14 +69,6 @@ def test_without_any_source_only_the_scores_count():
     assert votes.rank(CODES, score, 1).labels.ravel().tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_scores_of_given_labels_are_what_it_ranks_by(share):
-    votes = joined(share=share)
-    ranking = votes.rank(CODES, score, 3)
-    found = votes.scores(CODES, score, np.maximum(ranking.labels, 0))
-    np.testing.assert_allclose(found[ranking.labels >= 0], ranking.scores[ranking.labels >= 0], atol=1e-6)
-
-
 def test_a_saved_one_answers_the_same_with_a_byte_a_number():
     codes = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
     labels = sp.csr_matrix(np.eye(40, dtype=np.float32))

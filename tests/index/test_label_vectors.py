@@ -23,13 +23,6 @@ def test_scores_are_inner_products_plus_the_bonus() -> None:
     np.testing.assert_allclose(found.scores, [[3.5, 3.0]])
 
 
-def test_labels_without_a_vector_and_codes_of_zeros_have_no_score() -> None:
-    found = _labels().scores(CODES, np.array([[2, 5, 3, -1], [2, 5, 3, -1]]))
-    np.testing.assert_allclose(found[0, :2], [3.0, 3.5])
-    assert np.isnan(found[0, 2:]).all()
-    assert np.isnan(found[1]).all()
-
-
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_saved_and_restored_it_scores_the_same(precision: str) -> None:
     one = _labels(precision)

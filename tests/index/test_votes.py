@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.index.votes import ballots, scores_at, sharpened, vote, vote_shares
+from zipfel.index.votes import ballots, sharpened, vote
 
 
 def test_sharpened_by_hand() -> None:
@@ -40,13 +40,6 @@ def test_equals_a_dense_count() -> None:
 def test_no_neighbours_at_all() -> None:
     ranking = vote(np.zeros((2, 0), dtype=np.int64), np.zeros((2, 0)), sp.csr_matrix((3, 4), dtype=np.float32), 2)
     assert (ranking.labels == -1).all()
-
-
-def test_scores_of_given_labels_by_hand() -> None:
-    Y = sp.csr_matrix(np.array([[1, 0], [1, 1]], dtype=np.float32))
-    shares = vote_shares(np.array([[0, 1], [-1, -1]]), np.array([[1.0, 3.0], [0.0, 0.0]]), 2)
-    found = scores_at(shares @ Y, np.array([[1, 0, -1], [0, 1, -1]]))
-    np.testing.assert_allclose(found, [[0.75, 1.0, np.nan], [0.0, 0.0, np.nan]])
 
 
 def test_ballots_are_labels_then_points() -> None:

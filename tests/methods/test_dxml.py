@@ -128,16 +128,6 @@ def test_the_network_is_figure_1():
     assert {(round(float(a), 3), round(float(b), 3)) for a, b in draws} == {(0.6, 0.8), (1, 0), (0, 1), (0, 0)}
 
 
-def test_opinions_are_the_scores_that_predict_ranks_by(plain):
-    method, X = fitted(), known().test.X
-    ranking = method.predict(X, 4)
-    opinions = method.opinions(X, ranking.labels)
-    voted = ranking.scores > 0
-    np.testing.assert_allclose(opinions[voted], ranking.scores[voted], rtol=1e-5)
-    assert np.isnan(method.opinions(X[:1], np.array([[6, -1]]))).all()  # never seen; no label
-    assert np.isnan(method.opinions(sp.csr_matrix((1, X.shape[1]), dtype=np.float32), np.array([[0]]))).all()
-
-
 def test_a_document_without_a_known_feature_gets_the_most_frequent_labels(plain):
     unseen = sp.csr_matrix(([1.0], ([0], [known().train.n_features - 1])), shape=(1, known().train.n_features))
     assert plain.predict(unseen.astype(np.float32), 1).labels[0, 0] == np.argmax(plain.priors_)

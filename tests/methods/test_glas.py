@@ -129,15 +129,6 @@ def test_rarity_lifts_rare_labels() -> None:
     assert lifted < plain
 
 
-def test_opinions_are_the_scores_and_unknown_where_there_is_no_vector() -> None:
-    method, X = fitted(epochs=3), known().test.X[:4]
-    best = method.predict(X, 1)
-    found = method.opinions(X, np.column_stack([best.labels[:, 0], np.full(4, 6), np.full(4, -1)]))
-    np.testing.assert_allclose(found[:, 0], best.scores[:, 0], rtol=1e-5)
-    assert np.isnan(found[:, 1:]).all()  # label 6 is never seen
-    assert np.isnan(method.opinions(sp.csr_matrix((1, X.shape[1]), dtype=np.float32), best.labels[:1])).all()
-
-
 @pytest.mark.parametrize("precision", ["float16", "int8"])
 def test_a_rounded_model_answers_the_same_after_loading(precision: str) -> None:
     method, again = fitted(epochs=3, precision=precision), make(epochs=3, precision=precision)

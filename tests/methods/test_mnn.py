@@ -177,17 +177,6 @@ def test_threads_change_nothing() -> None:
     np.testing.assert_array_equal(answers[0].scores, answers[1].scores)
 
 
-def test_opinions_are_the_scores_that_predict_ranks_by() -> None:
-    method = make()
-    method.fit(known().train, None, Run(seed=1))
-    ranking = method.predict(known().test.X, 4)
-    opinions = method.opinions(known().test.X, ranking.labels)
-    voted = ranking.labels >= 0
-    np.testing.assert_allclose(opinions[voted], ranking.scores[voted], rtol=1e-5)
-    assert np.isnan(opinions[~voted]).all()
-    assert np.isnan(method.opinions(known().test.X[:1], np.array([[6, -1]]))).all()  # never seen; no label
-
-
 def test_options_that_are_gone_name_what_to_use_instead() -> None:
     with pytest.raises(ParameterError, match=r"tail.*auto"):
         make(tail=True)

@@ -86,15 +86,6 @@ def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes():
     np.testing.assert_allclose(parts[0.25][both], (0.25 * parts[1.0] + 0.75 * parts[0.0])[both], atol=1e-6)
 
 
-@pytest.mark.parametrize("readout", ["decoder", "both"])
-def test_opinions_are_the_scores_that_predict_ranks_by(readout):
-    method, X = fitted(readout=readout), known().test.X
-    ranking = method.predict(X, 3)
-    np.testing.assert_allclose(method.opinions(X, ranking.labels), ranking.scores, rtol=1e-4, atol=1e-6)
-    assert np.isnan(method.opinions(X[:1], np.array([[6, -1]]))).all()  # never seen; no label
-    assert np.isnan(method.opinions(sp.csr_matrix((1, N_FEATURES), dtype=np.float32), np.array([[0]]))).all()
-
-
 def test_a_document_without_a_known_feature_gets_the_most_frequent_labels(plain):
     unseen = sp.csr_matrix(([1.0], ([0], [N_FEATURES - 1])), shape=(1, N_FEATURES), dtype=np.float32)
     assert plain.predict(unseen, 1).labels[0, 0] == np.argmax(plain.priors_)

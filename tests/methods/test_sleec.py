@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.contract import N_FEATURES, fit, known
+from tests.contract import fit, known
 from zipfel.methods.sleec import nearest_centre, ridge, sparse_clusters
 from zipfel.metrics import evaluate
 
@@ -29,12 +29,3 @@ def test_clusters_take_documents_apart_that_share_no_word():
 def test_any_number_of_clusters_learns(params):
     method = fit("sleec", known().train, params=params)
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.8
-
-
-def test_opinions_are_the_scores_that_predict_ranks_by():
-    method, X = fit("sleec", known().train), known().test.X
-    ranking = method.predict(X, 4)
-    voted = ranking.scores > 0
-    np.testing.assert_allclose(method.opinions(X, ranking.labels)[voted], ranking.scores[voted], rtol=1e-5)
-    assert np.isnan(method.opinions(X[:1], np.array([[6, -1]]))).all()
-    assert np.isnan(method.opinions(sp.csr_matrix((1, N_FEATURES), dtype=np.float32), np.array([[0]]))).all()

@@ -15,7 +15,7 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.index.build import build_index, load_index
 from zipfel.index.choice import CUTS, NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
-from zipfel.index.votes import sharpened, vote, vote_shares
+from zipfel.index.votes import sharpened, vote
 from zipfel.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
 
@@ -42,10 +42,6 @@ class Blend:
     def __call__(self, found: Mapping[str, Found], ballots: sp.csr_matrix, k: int) -> Ranking:
         """The k best labels. found: the neighbours of each source; ballots: (n, n_labels), what an id votes for."""
         return vote(*self._weighted(found), ballots, k)
-
-    def shares(self, found: Mapping[str, Found], n_voters: int) -> sp.csr_matrix:
-        """(n, n_voters) what each voter's vote counts; the rows sum to one, or to zero where nobody votes."""
-        return vote_shares(*self._weighted(found), n_voters)
 
     def _weighted(self, found: Mapping[str, Found]) -> Found:
         """(n, m) all voters, and the weights of their votes."""
@@ -173,11 +169,6 @@ class JointNeighbors:
             found = self._search(queries[mine], wanted) | {s: (a[mine], b[mine]) for s, (a, b) in elsewhere.items()}
             parts.append(blend(found, self._ballots(blend.rarity), k))
         return Ranking.concatenate(parts)
-
-    def votes(self, queries: Vectors, blend: Blend) -> sp.csr_matrix:
-        """(n, n_labels) what `rank` ranks by: each label's share of the votes."""
-        found = self._search(queries, {source: rule.n_neighbors for source, rule in blend.rules.items()})
-        return blend.shares(found, self.ballots.shape[0]) @ self._ballots(blend.rarity)
 
     def _search(self, queries: Vectors, wanted: Mapping[str, int]) -> dict[str, Found]:
         return {s: self.indexes[s].search(queries, min(m, len(self.indexes[s]))) for s, m in wanted.items()}

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
 from zipfel.index.clusters import Clusters
-from zipfel.index.votes import sharpened, vote_shares
 from zipfel.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
 from zipfel.state import State, pack_csr, unpack_csr
@@ -72,11 +71,6 @@ class ClusterVotes:
             near = self.clusters.search(queries[start : start + _BLOCK], self.rule.n_neighbors, self.probes)
             parts.append(self.rule(*near, self.Y, k))
         return Ranking.concatenate(parts)
-
-    def votes(self, queries: Vectors) -> sp.csr_matrix:
-        """(n, n_labels) what `rank` ranks by: each label's share of the votes."""
-        near, similar = self.clusters.search(queries, self.rule.n_neighbors, self.probes)
-        return vote_shares(near, sharpened(similar, self.rule.sharpness), self.Y.shape[0]) @ self.Y
 
     def add(self, vectors: Vectors, Y: sp.csr_matrix) -> None:
         """New points with their labels, of which some may be new; clusters and rule stay as they are."""

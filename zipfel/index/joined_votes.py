@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from zipfel.index.blend import Blend, JointNeighbors
 from zipfel.index.build import build_index
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
-from zipfel.index.votes import scores_at
 from zipfel.quantize import rounded
 from zipfel.ranking import Ranking
 from zipfel.state import State, pack_csr, unpack_csr
@@ -87,20 +86,6 @@ class JoinedVotes:
         votes = self.near.rank(codes, self.blend, max(100, 4 * k)).to_csr(self.near.ballots.shape[1])
         joined = np.float32(self.share) * score() + np.float32(1 - self.share) * votes
         return Ranking.from_dense(np.asarray(joined, dtype=np.float32), k)
-
-    def scores(self, codes: Vectors, score: Scores, labels: npt.NDArray[np.int64]) -> Vectors:
-        """(n, c) of the given labels (n, c): what `rank` ranks by, but for labels with hardly a vote."""
-        size = max(1, min(4096, _CELLS // self.near.ballots.shape[1]))
-        found = np.zeros(labels.shape, dtype=np.float32)
-        for at in range(0, len(codes), size):
-            part = slice(at, at + size)
-            if self.share > 0:
-                own = np.take_along_axis(score(at, min(at + size, len(codes))), np.maximum(labels[part], 0), axis=1)
-                found[part] += np.float32(self.share) * own
-            if self.share < 1 and self.blend is not None:
-                votes = scores_at(self.near.votes(codes[part], self.blend), labels[part])
-                found[part] += np.float32(1 - self.share) * votes
-        return found
 
     def state(self) -> State:
         """Vectors, facts and, where there is a voter, the voters' labels."""

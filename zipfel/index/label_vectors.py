@@ -12,10 +12,8 @@ import numpy.typing as npt
 from zipfel.errors import ModelFileError
 from zipfel.index.base import Index
 from zipfel.index.build import build_index, load_index
-from zipfel.kernels.topk import score_pairs
 from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
-from zipfel.threads import over_blocks
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -40,15 +38,6 @@ class LabelVectors:
     def search(self, codes: Vectors, k: int) -> Ranking:
         """The k best labels of each code (n, d)."""
         return Ranking(*self.index.search(_with_one(codes), k))
-
-    def scores(self, codes: Vectors, labels: Ids) -> Vectors:
-        """(n, c) scores of the given labels (n, c); NaN for a label without a vector and a code of zeros."""
-        ids, out = self.index.ids, np.empty(labels.shape, dtype=np.float32)
-        places = np.minimum(np.searchsorted(ids, labels), max(0, len(ids) - 1))
-        places = np.where(ids[places] == labels, places, -1) if len(ids) else np.full(labels.shape, -1)
-        queries = _with_one(codes)
-        over_blocks(lambda a, b: score_pairs(queries, self.index.vectors, places, out, a, b), len(codes))
-        return np.where((places >= 0) & codes.any(axis=1, keepdims=True), out, np.float32(np.nan))
 
     def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         arrays, facts = self.index.state()

@@ -44,13 +44,6 @@ def vote_shares(neighbours: npt.NDArray[np.integer], weights: npt.NDArray[np.flo
     return sp.csr_matrix((shares.ravel(), voters.ravel(), indptr), shape=(n, n_points))
 
 
-def scores_at(scores: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """(n, c) the stored scores of the given labels (n, c), 0 where none is stored, NaN where the label is -1."""
-    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-    found = np.asarray(scores[rows.ravel(), np.maximum(labels, 0).ravel()], dtype=np.float32).reshape(labels.shape)
-    return np.where(labels == PAD, np.float32(np.nan), found)
-
-
 def ballots(Y: sp.csr_matrix) -> sp.csr_matrix:
     """(n_labels + n, n_labels): a label votes for itself, a training point for its labels."""
     return sp.vstack([sp.identity(Y.shape[1], dtype=np.float32, format="csr"), Y], format="csr")

@@ -43,7 +43,6 @@ from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
 from zipfel.index.clusters import Clusters
-from zipfel.index.votes import scores_at
 from zipfel.kernels.sparse_rows import has_entries
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
@@ -243,12 +242,6 @@ class Dxml(Method):
     def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
         """(n,) which rows have a feature that the network has been trained on."""
         return has_entries(X, np.any(self.embeddings_[0].W1, axis=1))
-
-    def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> Floats:
-        """(n, c) votes for the given labels; NaN for a label without a training point and a document without a code."""
-        votes = scores_at(self.votes_.votes(self._codes(X)), labels)
-        known = self._knows(X)[:, None] & (self.priors_[labels] > 0)
-        return np.where(known, votes, np.float32(np.nan))
 
     # -- state
 

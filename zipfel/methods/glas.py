@@ -252,10 +252,6 @@ class Glas(Method):
         codes = self.encode(X)
         return fill_blank(self.labels_.search(codes, k), self.priors_, np.logical_not(codes.any(axis=1)))
 
-    def opinions(self, X: sp.csr_matrix, labels: Ids) -> Vectors:
-        """(n, c) scores h of the given labels; NaN for a label without a vector and a document without features."""
-        return self.labels_.scores(self.encode(X), labels)
-
     # -- state
 
     def state(self) -> State:

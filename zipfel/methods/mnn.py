@@ -40,7 +40,7 @@ from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
 from zipfel.index.blend import RARITY, Blend, JointNeighbors
-from zipfel.index.votes import ballots, scores_at
+from zipfel.index.votes import ballots
 from zipfel.losses.contrastive import hardest_negative, noise_contrastive
 from zipfel.losses.infonce import info_nce
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
@@ -226,13 +226,6 @@ class Mnn(Method):
         codes = self.encoders_.points(X)
         ranking = self.neighbourhood_.rank(codes, self.blend_, k)
         return fill_blank(ranking, self.priors_, ~np.any(codes, axis=1))  # zeros are equally far from all
-
-    def opinions(self, X: sp.csr_matrix, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """(n, c) votes for the given labels; NaN for a label without a training point and a document without a code."""
-        codes = self.encoders_.points(X)
-        votes = scores_at(self.neighbourhood_.votes(codes, self.blend_), labels)
-        known = np.any(codes, axis=1, keepdims=True) & (self.priors_[labels] > 0)
-        return np.where(known, votes, np.float32(np.nan))
 
     # -- state
 

@@ -283,12 +283,6 @@ class RankAe(Method):
         unknown = np.logical_not(self.trained_.knows(X))[:, None] | (self.priors_[ranking.labels] == 0)
         return fill_blank(ranking, self.priors_, unknown)
 
-    def opinions(self, X: sp.csr_matrix, labels: Ids) -> Floats:
-        """(n, c) scores of the given labels; NaN for a label without a training point and a document without a code."""
-        scores = self.votes_.scores(*self._codes(X), labels)
-        known = self.trained_.knows(X)[:, None] & (self.priors_[labels] > 0) & (labels >= 0)
-        return np.where(known, scores, np.float32(np.nan))
-
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
         """What attention lets through of each word of one document (1, n_features) (Figure 5), and what it adds to the
         decoder's score of each label; labels: by default the best five."""

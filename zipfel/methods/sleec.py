@@ -34,7 +34,7 @@ from zipfel.graph.neighbour_codes import neighbour_codes
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import CUTS, NEIGHBOURS, mean_precision
 from zipfel.index.sparse import unit_csr
-from zipfel.index.votes import scores_at, vote_shares
+from zipfel.index.votes import vote_shares
 from zipfel.kernels.bag import encode_bag
 from zipfel.kernels.sparse_rows import has_entries
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
@@ -196,12 +196,6 @@ class Sleec(Method):
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         return self._rank(X, k, self.k_)
-
-    def opinions(self, X: sp.csr_matrix, labels: Ids) -> Floats:
-        """(n, c) votes for the given labels; NaN for a label without a training point and an unknown document."""
-        votes = scores_at(self._votes(X, self.k_), labels)
-        known = self._knows(X)[:, None] & (self.priors_[labels] > 0)
-        return np.where(known, votes, np.float32(np.nan))
 
     # -- state
 
