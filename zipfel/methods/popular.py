@@ -62,7 +62,7 @@ def fill_blank(
     unknown: (n,) rows, or (n, k) places, whose labels count as not found.
     """
     if unknown is not None:
-        unknown = np.broadcast_to(unknown.reshape(len(unknown), -1), ranking.labels.shape)
+        unknown = unknown if unknown.ndim == 2 else unknown[:, None]
         ranking = Ranking(np.where(unknown, PAD, ranking.labels), np.where(unknown, -np.inf, ranking.scores))
     blank = np.all(ranking.labels < 0, axis=1, keepdims=True)  # (n, 1)
     if not blank.any():
