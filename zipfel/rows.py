@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -50,7 +50,7 @@ class RowMaker:
         assert train.texts is not None  # a Dataset holds texts or rows
         self.vectorizer = Vectorizer(VectorizerConfig.from_dict(vectorizer))
         with run.progress.task("reading words", total=train.n_points) as task:
-            rows = self.vectorizer.fit_transform(_watched(train.texts, task))
+            rows = self.vectorizer.fit_transform(_Watched(train.texts, task))
         self.feature_names = self.vectorizer.feature_names
         return rows
 
@@ -120,9 +120,21 @@ def check_weighting(weighting: str) -> None:
         raise ParameterError(f"weighting must be one of {', '.join(WEIGHTINGS)}, got {weighting!r}")
 
 
-def _watched(texts: Sequence[str], task: Task) -> Iterator[str]:
-    """The texts one by one, telling the progress line of every thousand."""
-    for i, text in enumerate(texts, 1):
-        yield text
-        if i % 1000 == 0:
-            task.advance(1000)
+class _Watched(Collection[str]):
+    """Texts whose first reading tells the progress line of every thousand."""
+
+    def __init__(self, texts: Sequence[str], task: Task) -> None:
+        self._texts, self._task, self._told = texts, task, 0
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._texts
+
+    def __iter__(self) -> Iterator[str]:
+        for i, text in enumerate(self._texts, 1):
+            yield text
+            if i % 1000 == 0 and i > self._told:
+                self._told = i
+                self._task.advance(1000)

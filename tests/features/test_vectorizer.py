@@ -265,3 +265,13 @@ def test_wrong_use_is_told_in_words() -> None:
 
 def test_half_a_surrogate_pair_is_no_letter() -> None:
     assert vectorizer_of().fit(["ab\ud800cd"]).feature_names == ["ab", "cd"]
+
+
+def test_only_the_weightiest_words_are_learnt_from() -> None:
+    texts = ["red red bike", "red boat sail", "a sail"] * 400
+    whole, part = Vectorizer(), Vectorizer(VectorizerConfig(max_words=1))
+    full, few = whole.fit_transform(texts), part.fit_transform(iter(texts))
+    assert part.feature_names == whole.feature_names
+    assert few.getnnz(axis=1).tolist() == [1, 1, 1] * 400
+    assert few.toarray().max(axis=1).tolist() == full.toarray().max(axis=1).tolist()
+    assert (part.transform(texts[:3]) != full[:3]).nnz == 0

@@ -16,6 +16,7 @@ import typer
 
 from zipfel.cli import options
 from zipfel.cli.console import TerminalProgress, print_json, say
+from zipfel.cli.memory import fit_model, memory_limit, packed_within
 from zipfel.cli.stopping import when_stopped
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def fit(
     device: options.Device = "cpu",
     workers: options.Workers = None,
     address: options.Address = None,
+    max_memory: options.MaxMemory = None,
     json: options.Json = False,
 ) -> None:
     """Learn from tagged documents and save a model.
@@ -65,16 +67,19 @@ def fit(
     params, vectorizer = parse_settings(set_ or [])
     model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
     check_device(device)
+    limit = memory_limit(max_memory, workers)
     concepts = read_concepts(vocabulary, unknown_labels)
-    with writing(out, force, needed=_estimated_bytes(train)):
-        dataset = read_told(read, train, fields)
+    with writing(out, force, needed=_estimated_bytes(train)), packed_within(train, fields, limit, out) as source:
+        dataset = read_told(read, source, fields)
         # A second file has the same form as the first, but labels of its own.
         alike = {**fields, "labels": None}
         validation = read_told(read, valid, alike) if valid else None
         testing = read_told(read, test, alike) if test else None
         run = _run(seed, threads, time_budget, device, out, resume)
         with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
-            scores = fit_and_save(model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force)
+            scores = fit_and_save(
+                model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force, limit=limit
+            )
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
 
@@ -131,11 +136,12 @@ def fit_and_save(
     unknown_labels: str = "skip",
     *,
     force: bool = False,
+    limit: int | None = None,
 ) -> dict[str, float]:
-    """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there."""
+    """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there. limit: bytes."""
     from zipfel.persistence import save_or_rescue
 
-    model.fit(train, valid=valid, vocabulary=vocabulary, unknown_labels=unknown_labels, run=run)
+    fit_model(model, train, run, limit, valid=valid, vocabulary=vocabulary, unknown_labels=unknown_labels)
     scores: dict[str, float] = {}
     if test is not None:
         with run.progress.task("evaluating"):

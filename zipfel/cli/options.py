@@ -30,6 +30,10 @@ Device = Annotated[str, typer.Option(help="Where networks train: cpu, cuda, cuda
 Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes of a Ray cluster that share the work.")]
 Address = Annotated[str | None, typer.Option(help="With --workers: a Ray cluster that runs already, e.g. auto.")]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(metavar="8GB", help="Estimate the memory first, take the fullest plan that fits, and keep to it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Labels = Annotated[str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")]
 LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]

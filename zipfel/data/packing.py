@@ -73,6 +73,26 @@ def pack(
     return open_packed(target)
 
 
+def pack_dataset(dataset: Dataset, out: str | Path) -> Dataset:
+    """Packs what is in memory into a folder that is not there yet, and opens it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from zipfel.data import label_matrix
+    >>> with TemporaryDirectory() as folder:
+    ...     pack_dataset(Dataset(label_matrix([0], [0], (1, 1)), texts=["a boat"]), Path(folder) / "packed").n_points
+    1
+    """
+    target = Path(out)
+    check_packing_target(target, force=False)
+    target.mkdir(parents=True, exist_ok=True)
+    writer = PackWriter(target, {})
+    writer.append(Piece.of(dataset, numbered=True))
+    writer.give_names(dataset)
+    writer.finish(dataset.name)
+    (target / JOURNAL).unlink()
+    return open_packed(target)
+
+
 def check_packing_target(target: Path, *, force: bool) -> None:
     """Refuses what would be lost."""
     if target.is_dir() and is_packed(target) and not force:

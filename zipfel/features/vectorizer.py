@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -42,6 +42,9 @@ class VectorizerConfig(Config):
     )
     max_df: float = param(1.0, "share of the texts that a word or n-gram may be in, at most", low=0.0, high=1.0)
     max_features: int | None = param(None, "keep only this many, the most frequent of all (none: keep all)", low=1)
+    max_words: int | None = param(
+        None, "weightiest words or n-grams of a text that are learnt from (none: all), to save memory", low=1
+    )
     sublinear: bool = param(True, "1 + ln(count) in place of a word's count in a document")
     lowercase: bool = param(True, "upper and lower case are the same word")
 
@@ -93,7 +96,15 @@ class Vectorizer:
         return self
 
     def fit_transform(self, texts: Iterable[str]) -> sp.csr_matrix:
-        """The same rows as fit and then transform, but counts only once and so needs the texts only once."""
+        """The same rows as fit and then transform, but counts only once and so needs the texts only once.
+
+        With `max_words` the texts are read twice, and only the weightiest words of each are kept.
+        """
+        most = self.config.max_words
+        if most is not None:
+            texts = texts if isinstance(texts, Sized) else list(texts)  # what has no length may be read only once
+            self._learn(texts)
+            return self._stacked(heaviest(*rows, most) for rows in self._weighed(texts))
         counted: deque[Counted] = deque()
         columns = self._learn(texts, counted.append)
         sublinear, idf = self.config.sublinear, self.idf
@@ -174,6 +185,21 @@ class Vectorizer:
 
 
 _NO_ROWS: Weighed = (np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+
+
+def heaviest(values: Array, columns: Array, indptr: Array, most: int) -> Weighed:
+    """The `most` largest values of each row; of equal ones, those that come first.
+
+    >>> values, columns, indptr = heaviest(np.array([1.0, 3.0, 2.0, 5.0]), np.arange(4), np.array([0, 3, 4]), 2)
+    >>> values.tolist(), columns.tolist(), indptr.tolist()
+    ([3.0, 2.0, 5.0], [1, 2, 3], [0, 2, 3])
+    """
+    sizes = np.diff(indptr)
+    row_of = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((-values, row_of))
+    kept = np.sort(order[np.arange(len(order)) - np.repeat(indptr[:-1], sizes) < most])
+    ends = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))])
+    return values[kept], columns[kept], ends
 
 
 class _Counters:

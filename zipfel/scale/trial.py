@@ -1,0 +1,138 @@
+"""How much memory a fit takes, measured on samples of the documents, each in a process of its own.
+
+    held before fitting + what a fit of a few documents leaves behind + growth(n)
+
+growth is the most that is held while n documents are learnt from, less what was held before. It is measured at two
+sizes and taken to be a straight line. Nothing here knows what a method does inside, so it holds for all of them.
+
+    python -m zipfel.scale.trial FOLDER        FOLDER/job.json and FOLDER/data, packed -> FOLDER/result.json
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zipfel.errors import ResourceError
+from zipfel.halting import Halted, check_halted
+from zipfel.scale.resident import watched
+
+if TYPE_CHECKING:
+    from zipfel.classifier import Zipfel
+    from zipfel.data import Dataset
+    from zipfel.run import Run
+
+SHARES, MOST_DOCUMENTS, FEWEST_DOCUMENTS = (1 / 8, 1 / 2), (10_000, 40_000), (250, 1_000)
+"""Of the documents, in the two samples. What differs by chance from fit to fit counts the less, the further they are
+apart."""
+_WARM_UP = 300
+"""Documents of the fit before, which loads code and starts threads."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Bytes held while learning from n documents: `start` + `rest` + `each` n."""
+
+    start: float
+    rest: float
+    each: float
+
+    def at(self, n_documents: int) -> float:
+        return self.start + self.rest + self.each * n_documents
+
+    def most_documents(self, limit: float) -> int:
+        """How many fit below the limit; 0 where not even the rest does."""
+        return max(0, int((limit - self.start - self.rest) / max(1.0, self.each)))
+
+
+def measured_growth(model: Zipfel, train: Dataset, run: Run, held: int, limit: int) -> Growth:
+    """held: bytes of this process now. Where a sample goes over the limit, smaller ones are taken."""
+    order = run.rng(50).permutation(train.n_points)
+
+    def trial(size: int) -> dict[str, Any]:
+        return run_trial(model, train.take(np.sort(order[:size])), run, limit)
+
+    most = train.n_points
+    while True:
+        sizes = sample_sizes(most)
+        found = [trial(size) for size in sizes]
+        if not found[-1]["is_over"] or sizes[-1] <= FEWEST_DOCUMENTS[0]:
+            break
+        most = sizes[0]
+    start = held + found[-1]["warm"]
+    if len(sizes) == 1:
+        return Growth(start, 0.0, found[0]["growth"] / sizes[0])
+    each = max(0.0, (found[1]["growth"] - found[0]["growth"]) / (sizes[1] - sizes[0]))
+    return Growth(start, found[1]["growth"] - each * sizes[1], each)
+
+
+def sample_sizes(n_documents: int) -> list[int]:
+    """One or two sizes of samples, rising; of few documents, all of them."""
+    sizes = [
+        min(n_documents, max(fewest, min(round(share * n_documents), most)))
+        for share, most, fewest in zip(SHARES, MOST_DOCUMENTS, FEWEST_DOCUMENTS, strict=True)
+    ]
+    return sorted(set(sizes))
+
+
+def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
+    """{"warm", "growth": bytes, "is_over": whether that was over the limit}: a fit of the sample in its own process."""
+    from zipfel.data.packing import pack_dataset
+
+    job = {"estimator": model.get_params(), "seed": run.seed, "threads": run.threads, "limit": limit}
+    with TemporaryDirectory(prefix="zipfel-trial-") as name:
+        folder = Path(name)
+        pack_dataset(sample, folder / "data")
+        (folder / "job.json").write_text(json.dumps(job))
+        command = [sys.executable, "-m", "zipfel.scale.trial", str(folder)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            try:
+                while process.poll() is None:
+                    check_halted()
+                    time.sleep(0.05)
+            finally:
+                process.kill()
+            assert process.stderr is not None
+            told = process.stderr.read().decode(errors="replace").strip()
+        if not (folder / "result.json").exists():
+            raise ResourceError(f"memory can't be estimated: the fit of a sample failed ({told.splitlines()[-1]:.200})")
+        result: dict[str, Any] = json.loads((folder / "result.json").read_text())
+        return result
+
+
+def main(folder: Path) -> None:
+    """The process of one sample."""
+    from zipfel.classifier import Zipfel
+    from zipfel.data import open_packed
+    from zipfel.kernels.loading import load_kernels
+    from zipfel.run import Run
+    from zipfel.scale.resident import held_memory
+
+    job = json.loads((folder / "job.json").read_text())
+    data = open_packed(folder / "data")
+
+    def fit(part: Dataset) -> None:
+        estimator = dict(job["estimator"])
+        Zipfel(estimator.pop("method"), **estimator).fit(part, run=Run(seed=job["seed"], threads=job["threads"]))
+
+    load_kernels()
+    before = held_memory()
+    fit(data.take(np.arange(min(_WARM_UP, data.n_points))))
+    start = held_memory()
+    with watched(job["limit"]) as watch, suppress(Halted, MemoryError):
+        fit(data)
+    result = {"warm": start - before, "growth": watch.peak - start, "is_over": watch.is_over}
+    (folder / "result.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
