@@ -73,13 +73,15 @@ class HeldOutRanking:
     """The ranking of documents that were not trained on, and what is true of it.
 
     labels: (n, c) in the order of the ranking, -1 pads; scores: (n, c) raw, without a bonus for rare labels; hits:
-    (n, c) whether each label is true; counts: (n, c) training points of the labels.
+    (n, c) whether each label is true; counts: (n, c) training points of the labels; n_true: (n,) true labels of each
+    document, none for those that are ranked.
     """
 
     labels: Array
     scores: Array
     hits: Array
     counts: Array
+    n_true: Array | None = None
 
     def calibration(self) -> Calibration:
         return Calibration.fit(np.where(self.labels >= 0, self.scores, -np.inf), self.hits, self.counts)

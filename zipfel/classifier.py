@@ -15,6 +15,8 @@ import scipy.sparse as sp
 from zipfel.calibration import Calibration
 from zipfel.conventions import Conventions, refuse_other_names
 from zipfel.data import Dataset, Vocabulary
+from zipfel.deciding import Deciding
+from zipfel.decisions import Thresholds
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
@@ -32,7 +34,6 @@ from zipfel.inputs import (
 from zipfel.label_changes import NO_CHANGES, LabelChanges
 from zipfel.methods import Method, Points, State, make_method
 from zipfel.methods.registry import methods_with
-from zipfel.metrics import calibration_errors, evaluate
 from zipfel.persistence import ModelFiles, arrays_within, check_kept, load_model, read_names, save_model
 from zipfel.points import Texts
 from zipfel.probabilities import fit_calibrated, with_probabilities
@@ -50,7 +51,7 @@ _RUN = 1 << 14
 """Documents of a data set that are ranked together."""
 
 
-class Zipfel(Conventions):
+class Zipfel(Deciding, Conventions):
     """Tags documents with the right few of many labels.
 
     >>> model = Zipfel(method="knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
@@ -146,7 +147,7 @@ class Zipfel(Conventions):
             held = self._points(method, held_rows, with_columns(self._truth(valid), train.n_labels), texts)
         if held is None and self.valid_share is not None:
             points, held = points.split(self.valid_share, run.rng(0))
-        self.calibration_ = fit_calibrated(method, points, held, run)
+        self.calibration_, self.thresholds_ = fit_calibrated(method, points, held, run)
         self.method_ = method
         self.training_: dict[str, Any] = {
             "n_points": train.n_points,
@@ -259,27 +260,6 @@ class Zipfel(Conventions):
             found = explain(row, list(best) if asked is None else asked, **with_texts)
         return named(found, best, names, self.rows_, document)
 
-    @holding_signals
-    def evaluate(
-        self, X: Any, y: Any = None, *, ks: Sequence[int] = (1, 3, 5), text: Names = None, labels: str | None = None
-    ) -> dict[str, float]:
-        """All metrics of the predictions for X against the true labels; X may be a Dataset, or a DataFrame."""
-        self._check_fitted()
-        ranking = self._ranked(documents_of(X, text), max(ks, default=1))
-        truth = self._truth(as_dataset_of_any(X, y, text=text, labels=labels))
-        n_points = int(self.training_["n_points"])
-        found = evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=tuple(ks))
-        return {**found, **calibration_errors(ranking, truth, ks=tuple(ks))}
-
-    def score(self, X: Any, y: Any) -> float:
-        """P@1, for scikit-learn's searches."""
-        return self.evaluate(X, y, ks=(1,))["P@1"]
-
-    def _truth(self, data: Dataset) -> sp.csr_matrix:
-        """True labels in the model's columns; labels that the model does not know stand behind them."""
-        own = aligned(named_alike(data, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_).Y
-        return self.label_changes_.of_labels(own)
-
     def _check_fitted(self) -> None:
         if not hasattr(self, "method_"):
             raise NotFittedError("this Zipfel is not fitted yet: call fit first, or Zipfel.load(folder)")
@@ -317,6 +297,7 @@ class Zipfel(Conventions):
             "facts": dict(state.facts),
             "label_changes": self.label_changes_.facts() if self.label_changes_ else None,
             "calibration": None if self.calibration_ is None else self.calibration_.facts(),
+            "thresholds": self.thresholds_.facts(),
         }
 
     @classmethod
@@ -351,4 +332,5 @@ class Zipfel(Conventions):
         model.label_changes_ = LabelChanges.from_facts(config.get("label_changes"), n_labels)
         calibration = config.get("calibration")
         model.calibration_ = None if calibration is None else Calibration.from_facts(calibration)
+        model.thresholds_ = Thresholds.from_facts(config.get("thresholds"))
         return model

@@ -7,12 +7,14 @@ that is cheap to fit, a part of train that the final fit has again; for the othe
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfel.calibration import RANKS, Calibration, HeldOutRanking
 from zipfel.data.splitting import held_out_runs
+from zipfel.decisions import Thresholds
 from zipfel.evidence.blend import is_true
 from zipfel.methods import Method, Points
 from zipfel.ranking import Ranking
@@ -27,8 +29,15 @@ _CHEAP_SHARE = 0.1
 _BLOCK = 2048
 
 
-def fit_calibrated(method: Method, points: Points, valid: Points | None, run: Run) -> Calibration | None:
-    """Fits the method and returns its calibration; None for a method whose scores are probabilities."""
+class Learned(NamedTuple):
+    """calibration: none for a method whose scores are probabilities."""
+
+    calibration: Calibration | None
+    thresholds: Thresholds
+
+
+def fit_calibrated(method: Method, points: Points, valid: Points | None, run: Run) -> Learned:
+    """Fits the method, and learns on held-out documents what makes its scores probabilities, and thresholds."""
     asked = points
     if method.gives_probabilities or method.holds_out or points.n_points < _FEW:
         method.fit(points, valid, run)
@@ -36,17 +45,24 @@ def fit_calibrated(method: Method, points: Points, valid: Points | None, run: Ru
         rest, asked = _split(points, _CHEAP_SHARE, run)
         twin = type(method)(method.config)
         twin.fit(rest, valid, replace(run.part(0.45), checkpoint=None, resume=False))
-        held = rank_held_out(twin, asked)
+        held = rank_held_out(twin, asked, label_counts(rest))
         method.fit(points, valid, run)
-        return held.calibration()
+        return learned_from(held, gives_probabilities=False)
     else:
         rest, asked = _split(points, _SHARE, run)
         method.fit(rest, valid, run)
-    if method.gives_probabilities:
-        return None
-    held = method.held_out_ or rank_held_out(method, asked)
+    held = method.held_out_ or rank_held_out(method, asked, label_counts(points))
     method.held_out_ = None
-    return held.calibration()
+    return learned_from(held, gives_probabilities=method.gives_probabilities)
+
+
+def learned_from(held: HeldOutRanking, *, gives_probabilities: bool) -> Learned:
+    """Of documents that the method has not trained on."""
+    calibration = None if gives_probabilities else held.calibration()
+    scores = np.where(held.labels >= 0, held.scores, -np.inf)
+    p = scores if calibration is None else calibration(scores, held.counts)
+    n_true = held.hits.sum(axis=1) if held.n_true is None else held.n_true
+    return Learned(calibration, Thresholds.fit(p, held.hits, held.counts, n_true))
 
 
 def _split(points: Points, share: float, run: Run) -> tuple[Points, Points]:
@@ -57,8 +73,14 @@ def _split(points: Points, share: float, run: Run) -> tuple[Points, Points]:
     return points.take(rest), points.take(held)
 
 
-def rank_held_out(method: Method, asked: Points) -> HeldOutRanking:
-    """The best labels of documents whose true labels are known; without those that the method knows nothing of."""
+def label_counts(points: Points) -> npt.NDArray[np.int64]:
+    """(n_labels,) points with each label."""
+    return np.bincount(points.Y.indices, minlength=points.n_labels)
+
+
+def rank_held_out(method: Method, asked: Points, counts: npt.NDArray[np.integer]) -> HeldOutRanking:
+    """The best labels of documents whose true labels are known; without those that the method knows nothing of.
+    counts: (n_labels,) training points of each label."""
     width = min(RANKS, asked.n_labels)
     blocks = [slice(a, a + _BLOCK) for a in range(0, max(1, asked.n_points), _BLOCK)]
     texts = [None if asked.texts is None else asked.texts[block] for block in blocks]
@@ -66,9 +88,9 @@ def rank_held_out(method: Method, asked: Points) -> HeldOutRanking:
     ranking = Ranking.concatenate(parts)
     known = np.flatnonzero(~_is_prior(method, ranking))
     ranking, Y = ranking[known], asked.Y[known]
-    counts = np.bincount(asked.Y.indices, minlength=asked.n_labels)
     scores = method.scores_without_bonus(ranking)
-    return HeldOutRanking(ranking.labels, scores, is_true(ranking.labels, Y), counts[ranking.labels])
+    n_true = np.diff(Y.indptr)
+    return HeldOutRanking(ranking.labels, scores, is_true(ranking.labels, Y), counts[ranking.labels], n_true)
 
 
 def with_probabilities(

@@ -60,7 +60,9 @@ def _at_k(predicted, true_rows, mine, inverse, k, every_row):  # type: ignore[no
         tp = sum(label in top and label in true for top, true in zip(tops, true_rows, strict=True))
         f1.append(2 * tp / (sum(label in top for top in tops) + sum(label in true for true in true_rows)))
     hit_labels = set().union(*(top & true for top, true in zip(tops, true_rows, strict=True)))
+    whole = _as_sets(tops, true_rows, k) if every_row else {}
     return {
+        **whole,
         "P": P / len(predicted) if predicted else 0.0,
         "nDCG": nDCG / n_rows if n_rows else 0.0,
         "R": R / n_rows if n_rows else 0.0,
@@ -68,4 +70,14 @@ def _at_k(predicted, true_rows, mine, inverse, k, every_row):  # type: ignore[no
         "PSnDCG": dcgs / best_dcgs if best_dcgs else 0.0,
         "coverage": len(hit_labels) / len(set().union(*true_rows)) if any(true_rows) else 0.0,
         "macro-F1": sum(f1) / len(f1) if f1 else 0.0,
+    }
+
+
+def _as_sets(tops, true_rows, k):  # type: ignore[no-untyped-def]
+    n, rows = max(1, len(tops)), [*zip(tops, true_rows, strict=True)]
+    both = sum(len(top) + len(true) for top, true in rows)
+    return {
+        "RP": sum(len(top & true) / min(k, len(true)) for top, true in rows if true) / n,
+        "F1": sum(2 * len(top & true) / (len(top) + len(true)) for top, true in rows if top or true) / n,
+        "micro-F1": 2 * sum(len(top & true) for top, true in rows) / both if both else 0.0,
     }

@@ -100,7 +100,11 @@ def ranked_held_out(
     best = np.argsort(-ranked, axis=1, kind="stable")[:, :RANKS]
     labels, scores = (np.take_along_axis(part, best, axis=1) for part in (held.labels, scores))
     return HeldOutRanking(
-        labels, scores, is_true(labels, held.truth), np.bincount(Y.indices, minlength=Y.shape[1])[labels]
+        labels,
+        scores,
+        is_true(labels, held.truth),
+        np.bincount(Y.indices, minlength=Y.shape[1])[labels],
+        np.diff(held.truth.indptr),
     )
 
 

@@ -1,4 +1,4 @@
-"""How good a ranking is: P, nDCG, R, PSP, PSnDCG, coverage and macro-F1 at k, as a whole and per bucket of labels.
+"""How good a ranking is: P, nDCG, R, RP, F1, PSP, PSnDCG, coverage at k, as a whole and per bucket of labels.
 
 For a row with true labels y and predicted labels r_1, r_2, ... (gain_i = 1 where r_i is in y, else 0):
 
@@ -8,9 +8,14 @@ For a row with true labels y and predicted labels r_1, r_2, ... (gain_i = 1 wher
     PSP@k     sum_{i<=k} gain_i / p_i against that of a perfect row      sum over rows / sum over rows
     PSnDCG@k  sum_{i<=k} gain_i / (p_i log2(i+1)), each row divided by
               sum_{i<=min(k,|y|)} 1 / log2(i+1), against a perfect row   sum over rows / sum over rows
+    RP@k      sum_{i<=k} gain_i / min(k, |y|)                            mean over rows; not per bucket
+    F1@k      2 sum_{i<=k} gain_i / (min(k, labels of the row) + |y|)    mean over rows; not per bucket
+    micro-F1@k  2 tp / (2 tp + fp + fn) over all rows; the first k of a row are predicted; not per bucket
     coverage@k  share of the labels that are true anywhere which are hit anywhere
     macro-F1@k  mean of 2 tp / (2 tp + fp + fn) over the labels that are true or predicted anywhere; the first k of a
                 row are predicted
+
+F1@k and nDCG@k are Annif's F1@k and NDCG@k: with -k 5,10,20 they compare with what `annif eval` prints.
 
 A row without true labels counts 0, or is left out with `skip_empty`. Truth is whatever is stored and not zero.
 
@@ -72,6 +77,8 @@ def evaluate(
         name = "" if bucket is None else f"[{BUCKETS[bucket]}]"
         for k in ks:
             scores |= {f"{metric}@{k}{name}": value for metric, value in _row_scores(found, k, weigh).items()}
+            if bucket is None:
+                scores |= {f"{metric}@{k}": value for metric, value in _set_scores(found, k).items()}
             scores |= {f"{metric}@{k}{name}": value for metric, value in _label_scores(found, k).items()}
     return scores
 
@@ -162,6 +169,18 @@ def _row_scores(outcome: _Outcome, k: int, weigh: Array | None) -> dict[str, flo
         perfect = best * discounts[place[reached]] / ideal[outcome.rows[reached]]
         scores |= {"PSP": _ratio(worth.sum(), best.sum()), "PSnDCG": _ratio((worth * gain).sum(), perfect.sum())}
     return scores
+
+
+def _set_scores(outcome: _Outcome, k: int) -> dict[str, float]:
+    """What compares the first k labels of a row, as a set, with the true ones: RP, F1 and micro-F1."""
+    hits, n_points = outcome.hits[:, :k].sum(axis=1), len(outcome.hits)
+    n_true = np.bincount(outcome.rows, minlength=n_points)
+    both = (outcome.predicted[:, :k] != PAD).sum(axis=1) + n_true
+    return {
+        "RP": _ratio((hits / np.maximum(np.minimum(n_true, k), 1)).sum(), n_points),
+        "F1": _ratio((2 * hits / np.maximum(both, 1)).sum(), n_points),
+        "micro-F1": _ratio(2 * hits.sum(), both.sum()),
+    }
 
 
 def _label_scores(outcome: _Outcome, k: int) -> dict[str, float]:

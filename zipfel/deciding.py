@@ -1,0 +1,176 @@
+"""What an estimator does with its probabilities: sets of labels, their measurement, and calibration on other data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.calibration import Calibration
+from zipfel.data import Dataset, Vocabulary
+from zipfel.decisions import Objective, Thresholds, parse_threshold
+from zipfel.decisions.objectives import CANDIDATES
+from zipfel.decisions.thresholds import kept_labels
+from zipfel.errors import ParameterError
+from zipfel.frames import Names
+from zipfel.halting import holding_signals
+from zipfel.inputs import aligned, as_dataset_of_any, documents_of, with_columns
+from zipfel.label_changes import LabelChanges
+from zipfel.methods import Method, Points
+from zipfel.metrics import calibration_errors, evaluate
+from zipfel.metrics.sets import evaluate_sets
+from zipfel.points import Texts
+from zipfel.probabilities import learned_from, rank_held_out
+from zipfel.ranking import Ranking
+from zipfel.rows import RowMaker
+from zipfel.threads import use_threads
+from zipfel.vocabularies import named_alike
+
+Self = TypeVar("Self", bound="Deciding")
+
+
+class Deciding:
+    """Of a fitted estimator; `Zipfel` inherits it."""
+
+    threads: int | None
+    n_labels_: int
+    label_names_: list[str] | None
+    label_counts_: npt.NDArray[Any]
+    label_changes_: LabelChanges
+    vocabulary_: Vocabulary | None
+    training_: dict[str, Any]
+    metrics_: dict[str, float]
+    method_: Method
+    rows_: RowMaker
+    calibration_: Calibration | None
+    thresholds_: Thresholds
+
+    def _check_fitted(self) -> None:
+        raise NotImplementedError
+
+    def _ranked(self, documents: Any, k: int) -> Ranking:
+        raise NotImplementedError
+
+    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, texts: Texts | None) -> Points:
+        raise NotImplementedError
+
+    # -- sets of labels
+
+    def predict_proba(self, X: Any, k: int = 100, *, text: Names = None) -> sp.csr_matrix:
+        """(n, n_labels) CSR with the probabilities of the k best labels of each document; the others are not stored.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> model.predict_proba(["a red bike"]).shape
+        (1, 2)
+        """
+        self._check_fitted()
+        return self._ranked(documents_of(X, text), min(k, self.n_labels_)).to_csr(self.n_labels_)
+
+    @holding_signals
+    def predict_sets(
+        self,
+        X: Any,
+        *,
+        threshold: float | str | None = None,
+        limit: int | None = None,
+        optimise: str | None = None,
+        together: bool = False,
+        text: Names = None,
+    ) -> Ranking:
+        """The labels that are accepted: rows of different lengths, best first, with their probabilities.
+
+        threshold: a probability; "auto", the thresholds with the best micro-F1 on held-out documents (this without any
+        option); or "auto:document", for the best mean F1 of a document. limit: labels of a document at most.
+        optimise: the `limit` (5) labels that are best by precision, recall, micro-f1, macro-f1, psp or coverage.
+        together: chosen for all documents of X at once, so that the expected metric of them all is largest.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20)
+        >>> model.predict_sets(["a bike", "a boat"], threshold=0.5).names
+        [['bike'], ['boat']]
+        """
+        self._check_fitted()
+        choose = self._chooser(threshold, limit, optimise, together=together)
+        wide = self._ranked(documents_of(X, text), self._width(limit, optimise))
+        return choose(wide).with_names(self.label_names_)
+
+    def _width(self, limit: int | None, optimise: str | None) -> int:
+        """Labels that are ranked so that sets can be chosen among them."""
+        return min(self.n_labels_, CANDIDATES if limit is None or optimise else limit)
+
+    def _chooser(
+        self, threshold: float | str | None, limit: int | None, optimise: str | None, *, together: bool
+    ) -> Callable[[Ranking], Ranking]:
+        """Ranking -> the labels that are accepted."""
+        if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
+            raise ParameterError(f"limit must be at least 1, got {limit!r}")
+        if together and optimise is None:
+            raise ParameterError("labels of all documents are chosen together for a metric: name it with optimise")
+        if optimise is None:
+            accepted = parse_threshold("auto" if threshold is None else threshold)
+            return lambda wide: kept_labels(wide, self.thresholds_.accepted(wide, self.label_counts_, accepted), limit)
+        if threshold is not None:
+            raise ParameterError("threshold and optimise are two ways to choose labels: give one of them")
+        objective = Objective(optimise, self.thresholds_, self.label_counts_, int(self.training_["n_points"]))
+        choose = objective.together if together else objective.best
+        return lambda wide: choose(wide, limit or 5)
+
+    # -- measuring
+
+    @holding_signals
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        ks: Sequence[int] = (1, 3, 5),
+        threshold: float | str | None = None,
+        text: Names = None,
+        labels: str | None = None,
+    ) -> dict[str, float]:
+        """All metrics of the predictions for X against the true labels; X may be a Dataset, or a DataFrame.
+
+        threshold: as in `predict_sets`; adds the metrics of the sets of labels that reach it ("micro-F1@t", ...).
+        """
+        self._check_fitted()
+        ks = tuple(ks)
+        width = max((*ks, *([self._width(None, None)] if threshold is not None else ())), default=1)
+        ranking = self._ranked(documents_of(X, text), width)
+        truth = self._truth(as_dataset_of_any(X, y, text=text, labels=labels))
+        n_points = int(self.training_["n_points"])
+        found = evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=ks)
+        found |= calibration_errors(ranking, truth, ks=ks)
+        if threshold is not None:
+            found |= evaluate_sets(self._chooser(threshold, None, None, together=False)(ranking), truth)
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """P@1, for scikit-learn's searches."""
+        return self.evaluate(X, y, ks=(1,))["P@1"]
+
+    def _truth(self, data: Dataset) -> sp.csr_matrix:
+        """True labels in the model's columns; labels that the model does not know stand behind them."""
+        own = aligned(named_alike(data, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_).Y
+        return self.label_changes_.of_labels(own)
+
+    # -- calibrating
+
+    @holding_signals
+    def calibrate(self: Self, X: Any, y: Any = None, *, text: Names = None, labels: str | None = None) -> Self:
+        """Learns probabilities and thresholds anew from tagged documents, which the model must not have trained on.
+
+        The ranking stays as it is. As few as a hundred documents help where they are unlike the training data.
+        """
+        self._check_fitted()
+        rows, texts = self.rows_.read(documents_of(X, text))
+        truth = with_columns(self._truth(as_dataset_of_any(X, y, text=text, labels=labels)), self.n_labels_)
+        with use_threads(self.threads):
+            held = rank_held_out(self.method_, self._points(self.method_, rows, truth, texts), self.label_counts_)
+        gives = self.method_.gives_probabilities and self.calibration_ is None
+        self.calibration_, self.thresholds_ = learned_from(held, gives_probabilities=gives)
+        self.metrics_ = {}
+        return self
