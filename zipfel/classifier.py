@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.calibration import Calibration
 from zipfel.conventions import Conventions, refuse_other_names
+from zipfel.copies import copied
 from zipfel.data import Dataset, Vocabulary
 from zipfel.deciding import Deciding
-from zipfel.decisions import Thresholds
-from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, ZipfelError
+from zipfel.errors import DataError, ModelFileError, ParameterError
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
 from zipfel.frames import Names
@@ -31,22 +29,20 @@ from zipfel.inputs import (
     validation_dataset,
     with_columns,
 )
-from zipfel.label_changes import NO_CHANGES, LabelChanges
-from zipfel.methods import Method, Points, State, make_method
+from zipfel.keeping import MISFITS, files_of, restored
+from zipfel.label_changes import NO_CHANGES
+from zipfel.methods import Method, Points, make_method
 from zipfel.methods.registry import methods_with
-from zipfel.persistence import ModelFiles, arrays_within, check_kept, load_model, read_names, save_model
+from zipfel.persistence import load_model, save_model
 from zipfel.points import Texts
 from zipfel.probabilities import fit_calibrated, with_probabilities
 from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
 from zipfel.run import Run
 from zipfel.threads import use_threads
-from zipfel.vocabularies import AnyVocabulary, extended, kept_vocabulary, label_texts, named_alike, with_vocabulary
+from zipfel.vocabularies import AnyVocabulary, extended, label_texts, named_alike, with_vocabulary
 
 Self = TypeVar("Self", bound="Zipfel")
-_MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
-"""What parts of a model folder raise that do not fit together."""
-
 _RUN = 1 << 14
 """Documents of a data set that are ranked together."""
 
@@ -92,6 +88,9 @@ class Zipfel(Deciding, Conventions):
         self.device = device
         self._params = params
 
+    vocabulary_: Vocabulary | None
+    label_names_: list[str] | None
+
     # -- learning --------------------------------------------------------------------------------------------------
 
     @holding_signals
@@ -121,13 +120,14 @@ class Zipfel(Deciding, Conventions):
         if self.threads is not None:
             run.threads = self.threads
             run.check()
-        self.vocabulary_: Vocabulary | None = None
+        fresh = self._as_it_is()
+        fresh.vocabulary_ = None
         if vocabulary is not None:
-            train, self.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels, run)
+            train, fresh.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels, run)
         check_trainable(train)
         with use_threads(run.threads):
-            self._fit(train, None if valid is None else validation_dataset(valid, text=text, labels=labels), run)
-        return self
+            fresh._fit(train, None if valid is None else validation_dataset(valid, text=text, labels=labels), run)
+        return self._become(fresh)
 
     def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:
         start = time.monotonic()
@@ -170,10 +170,18 @@ class Zipfel(Deciding, Conventions):
     def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
         """Adds documents to a fitted model without training it again: they have a vote at once, for new labels too.
 
-        Only methods whose training points vote can do that. A model that is not fitted yet is fitted.
+        Only methods whose training points vote can do that. A model that is not fitted yet is fitted. Other threads may
+        predict meanwhile: they see the model before or after. A failed update leaves the model as it was.
         """
         if not hasattr(self, "method_"):
             return self.fit(X, y, label_names=label_names)
+        fresh = self._as_it_is()
+        fresh._add(X, y, label_names)
+        return self._become(fresh)
+
+    def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:
+        """`partial_fit` of a model that nobody else sees yet."""
+        self.method_ = copied(self.method_)
         (rows, texts), learn = self.rows_.read(X), self._able("partial_fit")
         given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
         if given.label_names is not None and self.label_names_ is None:
@@ -189,7 +197,6 @@ class Zipfel(Deciding, Conventions):
         self.n_labels_ = data.n_labels
         self.training_ = {**self.training_, "n_points": int(self.training_["n_points"]) + data.n_points}
         self.metrics_ = {}
-        return self
 
     def _able(self, verb: str) -> Any:
         """What the method offers beyond the contract, or in words that it does not."""
@@ -210,11 +217,11 @@ class Zipfel(Deciding, Conventions):
         probabilities, so these may rise within a row. text: the column with the texts, or several, where X is a
         DataFrame.
         """
-        self._check_fitted()
+        now = self._fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k must be at least 1, got {k!r}")
-        found = self._ranked(documents_of(X, text), min(k, self.n_labels_))
-        return found.with_names(self.label_names_)
+        found = now._ranked(documents_of(X, text), min(k, now.n_labels_))
+        return found.with_names(now.label_names_)
 
     def _ranked(self, documents: Any, k: int) -> Ranking:
         """A data set in runs of rows, so that packed data are never in memory as a whole."""
@@ -237,7 +244,8 @@ class Zipfel(Deciding, Conventions):
 
     def predict_scores(self, X: Any, k: int = 100) -> sp.csr_matrix:
         """(n, n_labels) CSR with the scores of the k best labels of each document."""
-        return self.predict(X, min(k, self.n_labels_)).to_csr(self.n_labels_)
+        now = self._fitted()
+        return now.predict(X, min(k, now.n_labels_)).to_csr(now.n_labels_)
 
     @holding_signals
     def explain(self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5) -> Explained:
@@ -245,24 +253,20 @@ class Zipfel(Deciding, Conventions):
 
         The scores are what the labels are ranked by, so that the evidence adds up to them; they are no probabilities.
         """
-        self._check_fitted()
-        names = self.label_names_ or [str(i) for i in range(self.n_labels_)]
+        now = self._fitted()
+        names = now.label_names_ or [str(i) for i in range(now.n_labels_)]
         asked = None if labels is None else [label_id(label, names) for label in labels]
         documents = [document] if isinstance(document, str) else document
-        row, texts = one_row(self.rows_, documents)
-        with use_threads(self.threads):
-            ranking = self.label_changes_.ranked(lambda k: self.method_.ranked(row, k, texts), k, self.n_labels_)
+        row, texts = one_row(now.rows_, documents)
+        with use_threads(now.threads):
+            ranking = now.label_changes_.ranked(lambda k: now.method_.ranked(row, k, texts), k, now.n_labels_)
             best = {
                 int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0
             }
-            explain = self._able("explain")
-            with_texts = {"texts": texts} if self.method_.reads_texts else {}
+            explain = now._able("explain")
+            with_texts = {"texts": texts} if now.method_.reads_texts else {}
             found = explain(row, list(best) if asked is None else asked, **with_texts)
-        return named(found, best, names, self.rows_, document)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "method_"):
-            raise NotFittedError("this Zipfel is not fitted yet: call fit first, or Zipfel.load(folder)")
+        return named(found, best, names, now.rows_, document)
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
@@ -271,34 +275,7 @@ class Zipfel(Deciding, Conventions):
 
         force: replace a folder that holds something else than a model, too.
         """
-        self._check_fitted()
-        state = self.method_.state()
-        arrays: dict[str, npt.NDArray[Any]] = {f"method.{name}": array for name, array in state.arrays.items()}
-        arrays["label_counts"] = self.label_counts_
-        arrays.update(self.rows_.arrays())
-        documents = self.rows_.documents()
-        if self.label_names_ is not None:
-            documents["labels"] = self.label_names_
-        if self.vocabulary_ is not None:
-            documents["vocabulary"] = self.vocabulary_.to_json()
-        save_model(folder, ModelFiles(self._config(state), arrays, documents), force)
-
-    def _config(self, state: State) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "params": self.method_.config.to_dict(),
-            "estimator": {name: getattr(self, name) for name in self._own_names() if name != "method"},
-            "given": dict(self._params),
-            "weighting": self.rows_.weighting.kind,
-            "n_features": self.n_features_in_,
-            "n_labels": self.n_labels_,
-            "training": self.training_,
-            "metrics": self.metrics_,
-            "facts": dict(state.facts),
-            "label_changes": self.label_changes_.facts() if self.label_changes_ else None,
-            "calibration": None if self.calibration_ is None else self.calibration_.facts(),
-            "thresholds": self.thresholds_.facts(),
-        }
+        save_model(folder, files_of(self._fitted()), force)
 
     @classmethod
     @holding_signals
@@ -306,31 +283,8 @@ class Zipfel(Deciding, Conventions):
         """Reads a model folder; `ModelFileError` says what is wrong with one that can't be used."""
         files = load_model(folder)
         try:
-            return cls._restored(files)
+            return restored(cls, files)
         except ModelFileError:
             raise
-        except _MISFITS as error:
+        except MISFITS as error:
             raise ModelFileError(f"{folder} is damaged: its parts do not fit together ({error})") from error
-
-    @classmethod
-    def _restored(cls: type[Self], files: ModelFiles) -> Self:
-        config = files.config
-        model = cls(config["method"], **{**config["estimator"], **config["given"]})
-        n_features, n_labels = int(config["n_features"]), int(config["n_labels"])
-        model.n_features_in_, model.n_labels_ = n_features, n_labels
-        model.training_, model.metrics_ = dict(config["training"]), dict(config["metrics"])
-        check_kept(model.threads, model.training_["n_points"])
-        counts = State(files.arrays).array("label_counts", shape=(n_labels,))
-        if counts.dtype.kind != "i" or counts.min(initial=0) < 0:
-            raise ModelFileError("the model's label_counts must be whole numbers from 0 on")
-        model.label_counts_ = counts
-        model.label_names_ = read_names(files.documents, "labels", n_labels)
-        model.vocabulary_ = kept_vocabulary(files, n_labels)
-        model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
-        model.method_ = make_method(config["method"], config["params"])
-        model.method_.restore(State(arrays_within("method.", files.arrays), config["facts"]), n_features, n_labels)
-        model.label_changes_ = LabelChanges.from_facts(config.get("label_changes"), n_labels)
-        calibration = config.get("calibration")
-        model.calibration_ = None if calibration is None else Calibration.from_facts(calibration)
-        model.thresholds_ = Thresholds.from_facts(config.get("thresholds"))
-        return model

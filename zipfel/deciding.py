@@ -26,13 +26,14 @@ from zipfel.points import Texts
 from zipfel.probabilities import learned_from, rank_held_out
 from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
+from zipfel.snapshots import Snapshots
 from zipfel.threads import use_threads
 from zipfel.vocabularies import named_alike
 
 Self = TypeVar("Self", bound="Deciding")
 
 
-class Deciding:
+class Deciding(Snapshots):
     """Of a fitted estimator; `Zipfel` inherits it."""
 
     threads: int | None
@@ -47,9 +48,6 @@ class Deciding:
     rows_: RowMaker
     calibration_: Calibration | None
     thresholds_: Thresholds
-
-    def _check_fitted(self) -> None:
-        raise NotImplementedError
 
     def _ranked(self, documents: Any, k: int) -> Ranking:
         raise NotImplementedError
@@ -67,8 +65,8 @@ class Deciding:
         >>> model.predict_proba(["a red bike"]).shape
         (1, 2)
         """
-        self._check_fitted()
-        return self._ranked(documents_of(X, text), min(k, self.n_labels_)).to_csr(self.n_labels_)
+        now = self._fitted()
+        return now._ranked(documents_of(X, text), min(k, now.n_labels_)).to_csr(now.n_labels_)
 
     @holding_signals
     def predict_sets(
@@ -93,10 +91,10 @@ class Deciding:
         >>> model.predict_sets(["a bike", "a boat"], threshold=0.5).names
         [['bike'], ['boat']]
         """
-        self._check_fitted()
-        choose = self._chooser(threshold, limit, optimise, together=together)
-        wide = self._ranked(documents_of(X, text), self._width(limit, optimise))
-        return choose(wide).with_names(self.label_names_)
+        now = self._fitted()
+        choose = now._chooser(threshold, limit, optimise, together=together)
+        wide = now._ranked(documents_of(X, text), now._width(limit, optimise))
+        return choose(wide).with_names(now.label_names_)
 
     def _width(self, limit: int | None, optimise: str | None) -> int:
         """Labels that are ranked so that sets can be chosen among them."""
@@ -136,16 +134,16 @@ class Deciding:
 
         threshold: as in `predict_sets`; adds the metrics of the sets of labels that reach it ("micro-F1@t", ...).
         """
-        self._check_fitted()
+        now = self._fitted()
         ks = tuple(ks)
-        width = max((*ks, *([self._width(None, None)] if threshold is not None else ())), default=1)
-        ranking = self._ranked(documents_of(X, text), width)
-        truth = self._truth(as_dataset_of_any(X, y, text=text, labels=labels))
-        n_points = int(self.training_["n_points"])
-        found = evaluate(ranking, truth, train_counts=self.label_counts_, n_train=n_points, ks=ks)
+        width = max((*ks, *([now._width(None, None)] if threshold is not None else ())), default=1)
+        ranking = now._ranked(documents_of(X, text), width)
+        truth = now._truth(as_dataset_of_any(X, y, text=text, labels=labels))
+        n_points = int(now.training_["n_points"])
+        found = evaluate(ranking, truth, train_counts=now.label_counts_, n_train=n_points, ks=ks)
         found |= calibration_errors(ranking, truth, ks=ks)
         if threshold is not None:
-            found |= evaluate_sets(self._chooser(threshold, None, None, together=False)(ranking), truth)
+            found |= evaluate_sets(now._chooser(threshold, None, None, together=False)(ranking), truth)
         return found
 
     def score(self, X: Any, y: Any) -> float:
@@ -165,12 +163,12 @@ class Deciding:
 
         The ranking stays as it is. As few as a hundred documents help where they are unlike the training data.
         """
-        self._check_fitted()
-        rows, texts = self.rows_.read(documents_of(X, text))
-        truth = with_columns(self._truth(as_dataset_of_any(X, y, text=text, labels=labels)), self.n_labels_)
-        with use_threads(self.threads):
-            held = rank_held_out(self.method_, self._points(self.method_, rows, truth, texts), self.label_counts_)
-        gives = self.method_.gives_probabilities and self.calibration_ is None
-        self.calibration_, self.thresholds_ = learned_from(held, gives_probabilities=gives)
-        self.metrics_ = {}
-        return self
+        now = self._fitted()
+        rows, texts = now.rows_.read(documents_of(X, text))
+        truth = with_columns(now._truth(as_dataset_of_any(X, y, text=text, labels=labels)), now.n_labels_)
+        with use_threads(now.threads):
+            held = rank_held_out(now.method_, now._points(now.method_, rows, truth, texts), now.label_counts_)
+        gives = now.method_.gives_probabilities and now.calibration_ is None
+        now.calibration_, now.thresholds_ = learned_from(held, gives_probabilities=gives)
+        now.metrics_ = {}
+        return self._become(now)

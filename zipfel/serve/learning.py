@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import accumulate, pairwise
 
 from zipfel.classifier import Zipfel
@@ -17,7 +16,6 @@ from zipfel.serve.update_log import LogTakenError, Record, UpdateLog, log_path
 
 UPDATES = "updates"
 """Key of `Zipfel.training_`: the number of the last record that the model contains."""
-_TRIES = 3
 
 Stamp = tuple[int, int] | None
 
@@ -97,10 +95,11 @@ class Learner:
             return snapshot
 
     def _learned(self, snapshot: Snapshot, records: Sequence[Record]) -> Snapshot:
-        model = _copied(snapshot.model)
+        model = copy.copy(snapshot.model)  # which learns without a change to what it shares with the original
         texts = [text for record in records for text in record.texts]
         model.partial_fit(texts, [list(labels) for record in records for labels in record.tags])
-        model.training_[UPDATES] = max(_updates(snapshot.model), records[-1].number)
+        number = max(_updates(snapshot.model), records[-1].number)
+        model.training_ = {**model.training_, UPDATES: number}
         return self.served.warm(Snapshot.of(model, snapshot.version + 1))
 
     def save(self) -> None:
@@ -136,11 +135,3 @@ class Learner:
 def _updates(model: Zipfel) -> int:
     found = model.training_.get(UPDATES, 0)
     return found if isinstance(found, int) else 0
-
-
-def _copied(model: Zipfel) -> Zipfel:
-    """A copy while other threads predict with the model: they may fill its caches, which ends a copy half-way."""
-    for _ in range(_TRIES - 1):
-        with suppress(RuntimeError):  # a dictionary changed its size
-            return copy.deepcopy(model)
-    return copy.deepcopy(model)

@@ -1,0 +1,77 @@
+"""What of a fitted estimator goes into its model folder, and an estimator from what was read."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+from zipfel.calibration import Calibration
+from zipfel.decisions import Thresholds
+from zipfel.errors import ModelFileError, ZipfelError
+from zipfel.label_changes import LabelChanges
+from zipfel.methods import State, make_method
+from zipfel.persistence import ModelFiles, arrays_within, check_kept, read_names
+from zipfel.rows import RowMaker
+from zipfel.vocabularies import kept_vocabulary
+
+Model = TypeVar("Model")
+MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
+"""What parts of a model folder raise that do not fit together."""
+
+
+def files_of(model: Any) -> ModelFiles:
+    """All that `restored` needs."""
+    state = model.method_.state()
+    arrays: dict[str, npt.NDArray[Any]] = {f"method.{name}": array for name, array in state.arrays.items()}
+    arrays["label_counts"] = model.label_counts_
+    arrays.update(model.rows_.arrays())
+    documents = model.rows_.documents()
+    if model.label_names_ is not None:
+        documents["labels"] = model.label_names_
+    if model.vocabulary_ is not None:
+        documents["vocabulary"] = model.vocabulary_.to_json()
+    return ModelFiles(_config(model, state), arrays, documents)
+
+
+def _config(model: Any, state: State) -> dict[str, Any]:
+    return {
+        "method": model.method,
+        "params": model.method_.config.to_dict(),
+        "estimator": {name: getattr(model, name) for name in model._own_names() if name != "method"},
+        "given": dict(model._params),
+        "weighting": model.rows_.weighting.kind,
+        "n_features": model.n_features_in_,
+        "n_labels": model.n_labels_,
+        "training": model.training_,
+        "metrics": model.metrics_,
+        "facts": dict(state.facts),
+        "label_changes": model.label_changes_.facts() if model.label_changes_ else None,
+        "calibration": None if model.calibration_ is None else model.calibration_.facts(),
+        "thresholds": model.thresholds_.facts(),
+    }
+
+
+def restored(made: type[Model], files: ModelFiles) -> Model:
+    """An estimator of class `made` that answers like the one that was saved; raises one of `MISFITS` where it can't."""
+    config = files.config
+    model: Any = made(config["method"], **{**config["estimator"], **config["given"]})  # type: ignore[call-arg]
+    n_features, n_labels = int(config["n_features"]), int(config["n_labels"])
+    model.n_features_in_, model.n_labels_ = n_features, n_labels
+    model.training_, model.metrics_ = dict(config["training"]), dict(config["metrics"])
+    check_kept(model.threads, model.training_["n_points"])
+    counts = State(files.arrays).array("label_counts", shape=(n_labels,))
+    if counts.dtype.kind != "i" or counts.min(initial=0) < 0:
+        raise ModelFileError("the model's label_counts must be whole numbers from 0 on")
+    model.label_counts_ = counts
+    model.label_names_ = read_names(files.documents, "labels", n_labels)
+    model.vocabulary_ = kept_vocabulary(files, n_labels)
+    model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)
+    model.method_ = make_method(config["method"], config["params"])
+    model.method_.restore(State(arrays_within("method.", files.arrays), config["facts"]), n_features, n_labels)
+    model.label_changes_ = LabelChanges.from_facts(config.get("label_changes"), n_labels)
+    calibration = config.get("calibration")
+    model.calibration_ = None if calibration is None else Calibration.from_facts(calibration)
+    model.thresholds_ = Thresholds.from_facts(config.get("thresholds"))
+    found: Model = model
+    return found
