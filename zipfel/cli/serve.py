@@ -45,7 +45,7 @@ def serve(
     from zipfel.cli.stopping import in_main_thread
     from zipfel.errors import MissingExtraError
     from zipfel.persistence import read_config
-    from zipfel.threads import set_threads
+    from zipfel.threads import available_threads, set_threads
 
     try:
         from zipfel.serve.core import Service
@@ -63,8 +63,7 @@ def serve(
     tokens = read_tokens(token_file)
     if host not in LOOPBACK and not len(tokens):
         say(f"zipfel: warning: {host} may be reached from other machines and no token is set (--token-file)")
-    if threads is not None:
-        set_threads(threads)
+    set_threads(threads or max(1, available_threads() - 1))  # one core reads requests and writes answers
     log.requests = not quiet
     service = Service(folders, settings, tokens, named_files(train or [], list(folders)), feedback)
     in_main_thread(lambda: run(service, watch=watch, when_ready=lambda address: say(f"serving on {address}")))

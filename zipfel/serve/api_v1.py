@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Response
 
+from zipfel.serve.card import model_card, model_facts
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
 from zipfel.serve.schemas import Documents, ExplainBody, FeedbackBody, Found, PredictBody, Prediction, UpdateBody
@@ -62,29 +63,6 @@ def explanation(served: ServedModel, why: WhyAnswered, language: str | None = No
     return {"model": served.name, "words": list(found.words), "pieces": pieces, "labels": told}
 
 
-def model_facts(served: ServedModel) -> dict[str, Any]:
-    snapshot = served.snapshot
-    model = snapshot.model
-    return {
-        "name": served.name,
-        "method": model.method,
-        "n_labels": model.n_labels_,
-        "n_documents": model.training_["n_points"],
-        "input": "text" if snapshot.takes_texts else "rows",
-        "languages": snapshot.labels.languages,
-        "explains": hasattr(model.method_, "explain"),
-        "learns": hasattr(model.method_, "partial_fit"),
-        "version": snapshot.version,
-    }
-
-
-def model_card(served: ServedModel) -> dict[str, Any]:
-    """The model's facts, parameters, training data and metrics."""
-    model = served.snapshot.model
-    parameters = model.method_.config.to_dict()
-    return model_facts(served) | {"parameters": parameters, "training": model.training_, "metrics": model.metrics_}
-
-
 def router(service: Service) -> APIRouter:
     api = APIRouter(prefix="/v1", tags=["zipfel"])
     _add_learning(api, service)
@@ -131,11 +109,12 @@ def router(service: Service) -> APIRouter:
     @api.get("/models")
     async def models() -> Response:
         """The models that are served; the first one answers where a request names none."""
-        return json_response({"models": [model_facts(served) for served in service.models.values()]})
+        models = [model_facts(served) for served in service.models.values()]
+        return json_response({"models": models, "learning": service.settings.learning, "k": service.settings.k})
 
     @api.get("/models/{name}")
     async def model(name: str) -> Response:
-        """A model's card: method, parameters, training data, metrics."""
+        """A model's card: method, parameters, training data, parts, metrics, reliability diagram."""
         return json_response(model_card(service.model(name)))
 
     return api
@@ -158,9 +137,12 @@ def _add_learning(api: APIRouter, service: Service) -> None:
 
     @api.post("/feedback")
     async def feedback(body: FeedbackBody) -> Response:
-        """Keeps which labels of a text were accepted and rejected, for `zipfel update --feedback`."""
-        if not body.accepted and not body.rejected:
-            raise RequestError(422, "send at least one label in `accepted` or `rejected`")
+        """Keeps which labels of a text were accepted and rejected, for `zipfel update --feedback`.
+
+        `withdrawn` takes earlier verdicts on this text back.
+        """
+        if not body.accepted and not body.rejected and not body.withdrawn:
+            raise RequestError(422, "send at least one label in `accepted`, `rejected` or `withdrawn`")
         served = service.model(body.model)
-        kept = await service.keep_feedback(served, body.text, body.accepted, body.rejected)
+        kept = await service.keep_feedback(served, body.text, body.accepted, body.rejected, body.withdrawn)
         return json_response({"model": served.name, "kept": kept})

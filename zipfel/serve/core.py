@@ -31,8 +31,9 @@ Tagged = tuple[str, Sequence[str]]
 class Service:
     """Models by name, the first of which answers where a request names none.
 
-    folders: model folder by name. train: training file by name, for the beginnings of documents. feedback: file for
-    feedback; beside each model where it is None. draining: set when the process is to stop.
+    folders: model folder by name. train: training file by name, for the beginnings of documents. examples: texts that
+    the page offers, by name. feedback: file for feedback; beside each model where it is None. draining: set when the
+    process is to stop.
     """
 
     folders: Mapping[str, Path]
@@ -40,6 +41,7 @@ class Service:
     tokens: Tokens = field(default_factory=lambda: Tokens([]))
     train: Mapping[str, str] = field(default_factory=dict)
     feedback: Path | None = None
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.models: dict[str, ServedModel] = {}
@@ -72,6 +74,7 @@ class Service:
         try:
             for name, folder in self.folders.items():
                 served = await self.in_background(functools.partial(load_model, name, folder, self.train.get(name)))
+                served.examples = self.examples.get(name) or served.examples
                 learner = Learner(served)
                 if self.settings.learning and hasattr(served.snapshot.model.method_, "partial_fit"):
                     await self.in_background(learner.open)
@@ -185,15 +188,23 @@ class Service:
             self._saving[name] = asyncio.get_running_loop().create_task(save())
 
     async def keep_feedback(
-        self, served: ServedModel, text: str, accepted: Sequence[str], rejected: Sequence[str]
+        self,
+        served: ServedModel,
+        text: str,
+        accepted: Sequence[str],
+        rejected: Sequence[str],
+        withdrawn: Sequence[str] = (),
     ) -> int:
         """Keeps verdicts on labels of a text; returns how many there were, when they are on disk."""
         self._check_learning()
         self.check_documents([text])
         known = served.snapshot.labels.known
-        good, bad = ([known[self.label(served.snapshot, label)] for label in labels] for labels in (accepted, rejected))
+        good, bad, none = (
+            [known[self.label(served.snapshot, label)] for label in labels]
+            for labels in (accepted, rejected, withdrawn)
+        )
         path = self.feedback or feedback_path(served.folder)
-        return await self.in_background(functools.partial(add_feedback, path, served.name, text, good, bad))
+        return await self.in_background(functools.partial(add_feedback, path, served.name, text, good, bad, none))
 
     def _check_learning(self) -> None:
         if not self.settings.learning:
@@ -246,6 +257,8 @@ def load_model(name: str, folder: Path, train: str | None = None) -> ServedModel
     served = ServedModel(name, folder, Snapshot.of(Zipfel.load(folder)), read_openings(train))
     served.stamp = stamp_of(served)
     served.warm(served.snapshot)
+    served.describe()
+    served.examples = _examples(served.openings)
     return served
 
 
@@ -258,3 +271,9 @@ def read_openings(train: str | None, length: int = 240) -> list[str]:
     data: Any = read(train)
     texts = data.texts or [""] * data.n_points
     return [" ".join(text[: 2 * length].split())[:length] for text in texts]
+
+
+def _examples(openings: Sequence[str]) -> list[str]:
+    """Three documents from all over the training file, none of them a stub."""
+    long = [text for text in openings if len(text) > 60]
+    return [long[i * len(long) // 4] for i in (1, 2, 3)] if len(long) > 3 else []

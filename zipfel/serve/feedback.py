@@ -17,8 +17,9 @@ _TABLE = """CREATE TABLE IF NOT EXISTS feedback (
     model TEXT NOT NULL,
     text TEXT NOT NULL,
     label TEXT NOT NULL,
-    accepted INTEGER NOT NULL CHECK (accepted IN (0, 1))
+    accepted INTEGER CHECK (accepted IN (0, 1))
 )"""
+"""accepted: 1, or 0 for rejected; none where an earlier verdict is taken back."""
 
 
 def feedback_path(folder: Path) -> Path:
@@ -39,8 +40,12 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise DataError(f"the feedback can't be read or written ({error})", path=path) from None
 
 
-def add_feedback(path: Path, model: str, text: str, accepted: Sequence[str], rejected: Sequence[str]) -> int:
+def add_feedback(
+    path: Path, model: str, text: str, accepted: Sequence[str], rejected: Sequence[str], withdrawn: Sequence[str] = ()
+) -> int:
     """Keeps what a person thinks of labels for a text; returns how many verdicts there were.
+
+    withdrawn: labels about which the person thinks nothing any more.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "feedback.sqlite"
@@ -50,7 +55,8 @@ def add_feedback(path: Path, model: str, text: str, accepted: Sequence[str], rej
     (['a red bike'], [['bike']])
     """
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    rows = [(stamp, model, text, label, int(good)) for good, found in ((1, accepted), (0, rejected)) for label in found]
+    verdicts = ((1, accepted), (0, rejected), (None, withdrawn))
+    rows = [(stamp, model, text, label, good) for good, labels in verdicts for label in labels]
     with _opened(path) as connection:
         connection.executemany("INSERT INTO feedback (at, model, text, label, accepted) VALUES (?, ?, ?, ?, ?)", rows)
     return len(rows)
@@ -74,14 +80,14 @@ def read_feedback(path: Path, after: int = 0) -> Feedback:
     """Verdicts with a larger number than `after`; of several on one label of one text the last one holds."""
     if not path.is_file():
         raise DataError("there is no such file", path=path)
-    verdicts: dict[str, dict[str, bool]] = {}
+    verdicts: dict[str, dict[str, bool | None]] = {}
     last = after
     with _opened(path) as connection:
         query = "SELECT id, text, label, accepted FROM feedback WHERE id > ? ORDER BY id"
         for number, text, label, accepted in connection.execute(query, (after,)):
             last = max(last, int(number))
-            verdicts.setdefault(str(text), {})[str(label)] = bool(accepted)
+            verdicts.setdefault(str(text), {})[str(label)] = None if accepted is None else bool(accepted)
     found = {text: [label for label, good in labels.items() if good] for text, labels in verdicts.items()}
     kept = {text: labels for text, labels in found.items() if labels}
-    n_rejected = sum(not good for labels in verdicts.values() for good in labels.values())
+    n_rejected = sum(good is False for labels in verdicts.values() for good in labels.values())
     return Feedback(list(kept), list(kept.values()), last, n_rejected, len(found) - len(kept))

@@ -50,6 +50,7 @@ class Gate:
 
     def __init__(self, app: App, service: Service) -> None:
         self.app, self.service = app, service
+        self._buffered = 0  # bytes of bodies that are not complete
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,9 +80,7 @@ class Gate:
         if path in HEALTH_PATHS:
             await self.app(scope, receive, answer.send)
             return
-        is_open = (
-            path in OPEN_PATHS or path.startswith("/page/") or (path == "/" and scope["method"] in ("GET", "HEAD"))
-        )
+        is_open = _is_open(path, scope["method"])
         if not is_open and not service.tokens.allow(headers.get("authorization")):
             raise RequestError(401, "a token is needed: send the header `Authorization: Bearer TOKEN`")
         if not service.models and not is_open and path != "/metrics":
@@ -91,7 +90,9 @@ class Gate:
             await self.app(scope, _replay(body, receive), answer.send)
             return
         if service.in_flight >= service.settings.max_requests:
-            raise RequestError(429, "too many requests at the same time: try again", retry_after=RETRY_SECONDS)
+            del body
+            await asyncio.sleep(service.settings.refusal_seconds)
+            raise _full()
         service.in_flight += 1
         try:
             await self.app(scope, _replay(body, receive), answer.send)
@@ -107,19 +108,26 @@ class Gate:
             raise RequestError(408, f"the body did not arrive within {seconds:g} seconds") from None
 
     async def _read(self, receive: Receive) -> bytes:
-        limit, parts, size = self.service.settings.max_body, [], 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _DisconnectedError
-            part = message.get("body", b"")
-            size += len(part)
-            if size <= limit:
-                parts.append(part)
-            elif size > _DRAINED * limit:
-                break
-            if not message.get("more_body", False):
-                break
+        settings, parts, size = self.service.settings, [], 0
+        limit, room = settings.max_body, settings.max_requests * settings.max_body
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _DisconnectedError
+                part = message.get("body", b"")
+                size += len(part)
+                if size <= limit:
+                    parts.append(part)
+                    self._buffered += len(part)
+                elif size > _DRAINED * limit:
+                    break
+                if self._buffered > room:
+                    raise _full()
+                if not message.get("more_body", False):
+                    break
+        finally:
+            self._buffered -= sum(map(len, parts))
         if size > limit:
             raise RequestError(413, f"the body may have {limit:,} bytes: send several smaller requests")
         return b"".join(parts)
@@ -143,6 +151,10 @@ class Gate:
 def _is_open(path: str, method: str) -> bool:
     """Answered without a token: the page, its files, and what describes the API."""
     return path in OPEN_PATHS or path.startswith("/page/") or (path == "/" and method in ("GET", "HEAD"))
+
+
+def _full() -> RequestError:
+    return RequestError(429, "too many requests at the same time: try again", retry_after=RETRY_SECONDS)
 
 
 class _DisconnectedError(Exception):

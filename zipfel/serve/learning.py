@@ -124,6 +124,7 @@ class Learner:
         fresh = Snapshot.of(Zipfel.load(self.served.folder), self.served.snapshot.version + 1)
         self.served.snapshot = self.served.warm(self.caught_up(fresh))
         self.served.stamp = stamp
+        self.served.describe()
 
     def close(self) -> None:
         self.save()

@@ -64,6 +64,7 @@ class FeedbackBody(Body):
     text: str
     accepted: list[str] = Field(default_factory=list, max_length=1000)
     rejected: list[str] = Field(default_factory=list, max_length=1000)
+    withdrawn: list[str] = Field(default_factory=list, max_length=1000)
     model: str | None = None
 
 

@@ -18,11 +18,14 @@ import scipy.sparse as sp
 from zipfel.classifier import Zipfel
 from zipfel.data.vocabulary import NO_LANGUAGE, Concept, Vocabulary
 from zipfel.explanation import Explained
+from zipfel.persistence import read_config
 from zipfel.ranking import PAD, Ranking
 from zipfel.serve.errors import RequestError
 
 Document = str | Mapping[str, float]
 """A text, or a row of features: value by name or by column number."""
+RELIABILITY = "reliability"
+"""Key of `Zipfel.training_`: the reliability diagram on the documents that `--test` named."""
 _RANKED = 100
 """Labels of an explained document whose probabilities are told."""
 Scored = list[tuple[int, float]]
@@ -130,13 +133,17 @@ class WhyAnswered:
 class ServedModel:
     """A model by name. `snapshot` is replaced as a whole; a batch works on the one that it began with.
 
-    openings: how each training document begins. stamp: of the folder when it was last read or written.
+    openings: how each training document begins. examples: texts that the page offers. measured: the last metrics that
+    are known. parts: what each part gained. stamp: of the folder when it was last read or written.
     """
 
     name: str
     folder: Path
     snapshot: Snapshot
     openings: Sequence[str] = ()
+    examples: Sequence[str] = ()
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    parts: Sequence[Mapping[str, Any]] = ()
     stamp: tuple[int, int] | None = None
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "zipfel-inference"))
 
@@ -156,6 +163,14 @@ class ServedModel:
         found = model.explain(document if isinstance(document, str) else features, labels, min(k, model.n_labels_))
         (row,) = scored(model.predict(features, min(max(k, _RANKED), model.n_labels_)))
         return WhyAnswered(snapshot, found, dict(row))
+
+    def describe(self) -> None:
+        """Reads what the folder tells of the model; called whenever it was read."""
+        model, facts = self.snapshot.model, read_config(self.folder).get("facts", {})
+        self.parts = [row for row in facts.get("plan") or [] if isinstance(row, Mapping)]
+        if model.metrics_:
+            found = {"metrics": model.metrics_, "n_documents": model.training_["n_points"]}
+            self.measured = found | {RELIABILITY: model.training_.get(RELIABILITY)}
 
     def warm(self, snapshot: Snapshot) -> Snapshot:
         """Predicts once, so that no request has to wait for kernels that compile or tables that are built."""

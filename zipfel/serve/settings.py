@@ -22,7 +22,9 @@ class Settings:
     """Limits and defaults of one service.
 
     max_requests: requests that are worked on or wait at the same time; the next one gets 429. batch_texts: documents
-    that the model is given at once. body_seconds: time that a client has to send a body. drain_seconds: time after
+    that the model is given at once. refusal_seconds: time after which a 429 is sent, so that clients which try again at
+    once do not take the processor from the requests that were accepted. head_seconds, body_seconds: time that a client
+    has to send the headers and the body of a request. drain_seconds: time after
     SIGTERM in which open connections are still served. save_seconds: after a document was learned until the model is
     saved. learn_texts: documents that are learned at once. origins: those that CORS lets in.
     """
@@ -35,7 +37,10 @@ class Settings:
     max_texts: int = 256
     max_text_length: int = 500_000
     max_requests: int = 64
+    max_connections: int = 800
     batch_texts: int = 64
+    refusal_seconds: float = 0.1
+    head_seconds: float = 15.0
     body_seconds: float = 30.0
     drain_seconds: float = 1.0
     stop_seconds: float = 30.0
@@ -46,7 +51,16 @@ class Settings:
     origins: tuple[str, ...] = ()
 
     def check(self) -> None:
-        for name in ("k", "max_k", "max_body", "max_texts", "max_text_length", "max_requests", "batch_texts"):
+        for name in (
+            "k",
+            "max_k",
+            "max_body",
+            "max_texts",
+            "max_text_length",
+            "max_requests",
+            "max_connections",
+            "batch_texts",
+        ):
             value = getattr(self, name)
             if value < 1:
                 raise ParameterError(f"{name} must be at least 1, got {value!r}")

@@ -1,37 +1,55 @@
-"""The page at `/`: index.html, style.css and app.js, as they are; no build step and no other host."""
+"""The page at `/` and the description of the API at `/docs`, as they lie here: no build step and no other host."""
 
 from __future__ import annotations
 
+import hashlib
 from importlib import resources
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from zipfel.serve.errors import RequestError
 
-FILES = {"index.html": "text/html", "app.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
-"""What is served, and its media type."""
+TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+def read_files() -> dict[str, tuple[bytes, str, str]]:
+    """(content, media type, tag) of each file of this folder, by name."""
+    found = {}
+    for file in resources.files(__package__).iterdir():
+        kind = TYPES.get("." + file.name.rpartition(".")[2])
+        if kind is not None:
+            data = file.read_bytes()
+            found[file.name] = (data, f"{kind}; charset=utf-8", f'"{hashlib.sha256(data).hexdigest()[:16]}"')
+    return found
 
 
 def router() -> APIRouter:
     api = APIRouter(include_in_schema=False)
-    files = {name: (resources.files(__package__) / name).read_bytes() for name in FILES}
+    files = read_files()
 
-    def answer(name: str) -> Response:
-        headers = {"cache-control": "no-cache"}
-        return Response(files[name], headers=headers, media_type=f"{FILES[name]}; charset=utf-8")
-
-    @api.get("/")
-    async def index() -> Response:
-        return answer("index.html")
-
-    @api.get("/page/{name}")
-    async def file(name: str) -> Response:
+    def answer(request: Request, name: str) -> Response:
         if name not in files:
             raise RequestError(404, "the page has no such file")
-        return answer(name)
+        data, kind, tag = files[name]
+        headers = {"cache-control": "no-cache", "etag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(data, headers=headers, media_type=kind)
+
+    @api.get("/")
+    async def index(request: Request) -> Response:
+        return answer(request, "index.html")
+
+    @api.get("/docs")
+    async def docs(request: Request) -> Response:
+        return answer(request, "docs.html")
+
+    @api.get("/page/{name}")
+    async def file(request: Request, name: str) -> Response:
+        return answer(request, name)
 
     @api.get("/favicon.ico")
-    async def icon() -> Response:
-        return answer("icon.svg")
+    async def icon(request: Request) -> Response:
+        return answer(request, "icon.svg")
 
     return api
