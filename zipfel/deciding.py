@@ -21,6 +21,7 @@ from zipfel.inputs import aligned, as_dataset_of_any, documents_of, with_columns
 from zipfel.label_changes import LabelChanges
 from zipfel.methods import Method, Points
 from zipfel.metrics import calibration_errors, evaluate
+from zipfel.metrics.calibration import Reliability, reliability, top_pairs
 from zipfel.metrics.sets import evaluate_sets
 from zipfel.points import Texts
 from zipfel.probabilities import learned_from, rank_held_out
@@ -145,6 +146,13 @@ class Deciding(Snapshots):
         if threshold is not None:
             found |= evaluate_sets(now._chooser(threshold, None, None, together=False)(ranking), truth)
         return found
+
+    @holding_signals
+    def reliability(self, X: Any, y: Any = None, *, k: int = 5) -> Reliability | None:
+        """Whether of the labels that are called 70 % likely 70 % are true; None where scores are no probabilities."""
+        now = self._fitted()
+        p, hits = top_pairs(now._ranked(documents_of(X, None), k), now._truth(as_dataset_of_any(X, y)), k)
+        return reliability(p, hits) if len(p) and p.min() >= 0 and p.max() <= 1 else None
 
     def score(self, X: Any, y: Any) -> float:
         """P@1, for scikit-learn's searches."""

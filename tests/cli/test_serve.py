@@ -42,9 +42,9 @@ def test_a_folder_that_is_no_model_is_told_at_once(tmp_path: Path) -> None:
 
 def test_models_and_training_files_by_name(tmp_path: Path) -> None:
     assert named_folders(["a/b", f"x={tmp_path}"]) == {"b": Path("a/b"), "x": tmp_path}
-    assert named_files(["t.jsonl", "x=u.jsonl"], ["b", "x"]) == {"b": "t.jsonl", "x": "u.jsonl"}
+    assert named_files(["t.jsonl", "x=u.jsonl"], ["b", "x"], "--train") == {"b": "t.jsonl", "x": "u.jsonl"}
     for words in (["a/b", "c/b"], ["=a"], ["a/b=c"]):
         with pytest.raises(ParameterError):
             named_folders(words)
     with pytest.raises(ParameterError):
-        named_files(["y=t"], ["b"])
+        named_files(["y=t"], ["b"], "--train")

@@ -37,9 +37,11 @@ def client_of(service: Service) -> TestClient:
 
 
 @contextmanager
-def running(*words: str | Path, env: dict[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def running(
+    *words: str | Path, env: dict[str, str] | None = None, port: int | str = 0
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """(address, process) of `zipfel serve` with these words, once it is ready; it is killed at the end."""
-    command = [sys.executable, "-m", "zipfel", "serve", *map(str, words), "--port", "0"]
+    command = [sys.executable, "-m", "zipfel", "serve", *map(str, words), "--port", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     assert process.stderr is not None
     try:

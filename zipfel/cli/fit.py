@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
     from zipfel.data import Dataset, Vocabulary
     from zipfel.run import Run
+
+RELIABILITY_ROWS = 5000
+"""Test documents of the reliability diagram that a model keeps."""
 
 
 def fit(
@@ -89,8 +93,13 @@ def demo(
     preset: options.Preset = None,
     threads: options.Threads = None,
     seed: options.Seed = 0,
+    serve: Annotated[bool, typer.Option("--serve", help="Then serve the model, and open its page.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8000,
 ) -> None:
-    """Fit on the bundled data set, print its metrics and three predictions, and say what to type next."""
+    """Fit on the bundled data set, print its metrics and three predictions, and say what to type next.
+
+    zipfel demo --serve
+    """
     from zipfel import datasets
     from zipfel.cli.show import console, prediction_table
 
@@ -108,6 +117,12 @@ def demo(
     typed = "zipfel" if shutil.which("zipfel") else os.path.relpath(sys.argv[0])
     typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
     typer.echo(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
+    if not serve:
+        typer.echo(f"  {typed} demo --serve    (the same on a page in your browser)")
+        return
+    from zipfel.cli.serve import serve_demo
+
+    serve_demo(out, train, texts, port)
 
 
 def _workers(run: Run, workers: int | None, address: str | None) -> AbstractContextManager[None]:
@@ -146,7 +161,9 @@ def fit_and_save(
     if test is not None:
         with run.progress.task("evaluating"):
             scores = model.evaluate(test)
+            diagram = model.reliability(next(test.runs(RELIABILITY_ROWS)))
         model.metrics_ = scores
+        model.training_["reliability"] = diagram and asdict(diagram)
     save_or_rescue(partial(model.save, force=force), out)
     if run.checkpoint is not None:
         shutil.rmtree(run.checkpoint, ignore_errors=True)

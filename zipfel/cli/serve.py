@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zipfel.cli.console import say
 from zipfel.cli.options import Threads
+
+if TYPE_CHECKING:
+    from zipfel.data import Dataset
+    from zipfel.serve.core import Service
 
 
 def serve(
@@ -21,6 +29,9 @@ def serve(
     train: Annotated[
         list[str] | None,
         typer.Option(metavar="[NAME=]FILE", help="Training data, to show how the nearest documents begin."),
+    ] = None,
+    examples: Annotated[
+        list[str] | None, typer.Option(metavar="[NAME=]FILE", help="Texts that the page offers, one a line.")
     ] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="Bearer tokens, one a line; ZIPFEL_TOKENS is read as well.")
@@ -42,31 +53,86 @@ def serve(
 
     zipfel serve model --port 8000
     """
-    from zipfel.cli.stopping import in_main_thread
-    from zipfel.errors import MissingExtraError
     from zipfel.persistence import read_config
-    from zipfel.threads import available_threads, set_threads
 
-    try:
-        from zipfel.serve.core import Service
-        from zipfel.serve.logs import log
-        from zipfel.serve.server import run
-        from zipfel.serve.settings import LOOPBACK, Settings, read_tokens
-    except ImportError as error:
-        raise MissingExtraError(error.name or "fastapi", "serve", "zipfel serve") from None
     folders = named_folders(models)
     for folder in folders.values():
         read_config(folder)
+    _import_extra()
+    from zipfel.serve.core import Service
+    from zipfel.serve.logs import log
+    from zipfel.serve.settings import LOOPBACK, Settings, read_tokens
+
     settings = Settings(
         host=host, port=port, k=k, max_requests=max_requests, learning=not read_only, origins=tuple(allow_origin or ())
     )
     tokens = read_tokens(token_file)
     if host not in LOOPBACK and not len(tokens):
         say(f"zipfel: warning: {host} may be reached from other machines and no token is set (--token-file)")
-    set_threads(threads or max(1, available_threads() - 1))  # one core reads requests and writes answers
     log.requests = not quiet
-    service = Service(folders, settings, tokens, named_files(train or [], list(folders)), feedback)
-    in_main_thread(lambda: run(service, watch=watch, when_ready=lambda address: say(f"serving on {address}")))
+    names = list(folders)
+    offered = {name: read_examples(file) for name, file in named_files(examples or [], names, "--examples").items()}
+    files = named_files(train or [], names, "--train")
+    _run(Service(folders, settings, tokens, files, feedback, offered), threads, watch=watch)
+
+
+def _import_extra() -> None:
+    from importlib import import_module
+
+    from zipfel.errors import MissingExtraError
+
+    try:
+        import_module("zipfel.serve.server")
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve", "zipfel serve") from None
+
+
+def _run(service: Service, threads: int | None, *, watch: bool = False, browser: bool = False) -> None:
+    """Serves until it is stopped. Where the user does not say how many threads predict, one core is left for requests
+    and answers."""
+    from zipfel.cli.stopping import in_main_thread
+    from zipfel.serve.server import run
+    from zipfel.threads import available_threads, set_threads
+
+    set_threads(threads or max(1, available_threads() - 1))
+
+    def tell(address: str) -> None:
+        say(f"serving on {address}")
+        if browser and _has_screen():
+            webbrowser.open(address)
+
+    in_main_thread(lambda: run(service, watch=watch, when_ready=tell))
+
+
+def _has_screen() -> bool:
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def serve_demo(folder: Path, train: Dataset, examples: Sequence[str], port: int) -> None:
+    """Serves the model of the bundled data and opens its page. Ctrl-C ends it."""
+    _import_extra()
+    from zipfel.serve.core import Service
+    from zipfel.serve.logs import log
+    from zipfel.serve.settings import Settings
+
+    log.requests = False
+    name = folder.resolve().name
+    service = Service({name: folder}, Settings(port=port), train={name: train}, examples={name: examples})
+    say("Ctrl-C ends the service")
+    _run(service, None, browser=True)
+
+
+def read_examples(file: str, most: int = 8) -> list[str]:
+    """Texts of a file, one a line."""
+    from itertools import islice
+
+    from zipfel.errors import DataError
+
+    try:
+        with Path(file).open(encoding="utf-8") as lines:
+            return list(islice(filter(None, (line.strip()[:2000] for line in lines)), most))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the examples can't be read ({error})", path=Path(file)) from None
 
 
 def named_folders(words: list[str]) -> dict[str, Path]:
@@ -86,8 +152,8 @@ def named_folders(words: list[str]) -> dict[str, Path]:
     return found
 
 
-def named_files(words: list[str], names: list[str]) -> dict[str, str]:
-    """Training file by model; without a name it is the first model's."""
+def named_files(words: list[str], names: list[str], option: str) -> dict[str, str]:
+    """File by model; without a name it is the first model's."""
     from zipfel.errors import ParameterError, nearest
 
     found = {}
@@ -95,6 +161,6 @@ def named_files(words: list[str], names: list[str]) -> dict[str, str]:
         name, equals, file = word.partition("=")
         name, file = (name, file) if equals else (names[0], word)
         if name not in names:
-            raise ParameterError(f"--train names the model {name!r}, which is not served{nearest(name, names)}")
+            raise ParameterError(f"{option} names the model {name!r}, which is not served{nearest(name, names)}")
         found[name] = file
     return found

@@ -65,7 +65,6 @@ def explanation(served: ServedModel, why: WhyAnswered, language: str | None = No
 
 def router(service: Service) -> APIRouter:
     api = APIRouter(prefix="/v1", tags=["zipfel"])
-    _add_learning(api, service)
 
     @api.post("/predict", response_model=Prediction)
     async def predict(body: PredictBody) -> Response:
@@ -117,6 +116,7 @@ def router(service: Service) -> APIRouter:
         """A model's card: method, parameters, training data, parts, metrics, reliability diagram."""
         return json_response(model_card(service.model(name)))
 
+    _add_learning(api, service)
     return api
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zipfel.classifier import Zipfel
+from zipfel.data import Dataset
 from zipfel.data.documents import check_unicode
 from zipfel.errors import ZipfelError, nearest
 from zipfel.serve.batching import Batcher, BatchFacts
@@ -25,21 +26,23 @@ from zipfel.serve.settings import Settings, Tokens
 T = TypeVar("T")
 Tagged = tuple[str, Sequence[str]]
 """A text and its labels."""
+OPENING = 240
+"""Characters of a training document that are kept."""
 
 
 @dataclass
 class Service:
     """Models by name, the first of which answers where a request names none.
 
-    folders: model folder by name. train: training file by name, for the beginnings of documents. examples: texts that
-    the page offers, by name. feedback: file for feedback; beside each model where it is None. draining: set when the
-    process is to stop.
+    folders: model folder by name. train: training data, or their file, by name, for the beginnings of documents.
+    examples: texts that the page offers, by name. feedback: file for feedback; beside each model where it is None.
+    draining: set when the process is to stop.
     """
 
     folders: Mapping[str, Path]
     settings: Settings = field(default_factory=Settings)
     tokens: Tokens = field(default_factory=lambda: Tokens([]))
-    train: Mapping[str, str] = field(default_factory=dict)
+    train: Mapping[str, str | Dataset] = field(default_factory=dict)
     feedback: Path | None = None
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -253,7 +256,7 @@ class Service:
         self._background.shutdown(wait=False)
 
 
-def load_model(name: str, folder: Path, train: str | None = None) -> ServedModel:
+def load_model(name: str, folder: Path, train: str | Dataset | None = None) -> ServedModel:
     served = ServedModel(name, folder, Snapshot.of(Zipfel.load(folder)), read_openings(train))
     served.stamp = stamp_of(served)
     served.warm(served.snapshot)
@@ -262,18 +265,19 @@ def load_model(name: str, folder: Path, train: str | None = None) -> ServedModel
     return served
 
 
-def read_openings(train: str | None, length: int = 240) -> list[str]:
-    """How each document of a training file begins, by row."""
+def read_openings(train: str | Dataset | None) -> list[str]:
+    """How each training document begins, by row."""
     if train is None:
         return []
     from zipfel.data import read
 
-    data: Any = read(train)
+    data: Any = read(train) if isinstance(train, str) else train
     texts = data.texts or [""] * data.n_points
-    return [" ".join(text[: 2 * length].split())[:length] for text in texts]
+    return [" ".join(text[: 2 * OPENING].split())[:OPENING] for text in texts]
 
 
 def _examples(openings: Sequence[str]) -> list[str]:
     """Three documents from all over the training file, none of them a stub."""
     long = [text for text in openings if len(text) > 60]
-    return [long[i * len(long) // 4] for i in (1, 2, 3)] if len(long) > 3 else []
+    found = [long[i * len(long) // 4] for i in (1, 2, 3)] if len(long) > 3 else []
+    return [text if len(text) < OPENING else text.rpartition(" ")[0] or text for text in found]

@@ -87,6 +87,7 @@ function show() {
   const length = $("text").value.length;
   $("size").textContent = length ? `${count(length)} characters` : "";
   $("clear").hidden = length === 0;
+  $("try").classList.toggle("written", length > 0);
   tally();
   announce();
 }
@@ -216,7 +217,7 @@ function view() {
 // -- models
 
 function examples(texts) {
-  const button = (text) => el("li", {}, el("button", { type: "button", class: "example", onclick: () => write(text) }, text));
+  const button = (text) => el("li", {}, el("button", { type: "button", class: "example", onclick: () => write(text) }, el("span", {}, text)));
   $("examples").hidden = texts.length === 0;
   $("examples").querySelector("ul").replaceChildren(...texts.map(button));
 }

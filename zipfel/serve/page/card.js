@@ -1,8 +1,8 @@
 // The model's card: what it is, what its parts gained, how good it is by label frequency, whether its probabilities hold.
 import { call } from "./api.js";
-import { $, count, el, percent, svg } from "./dom.js";
+import { $, count, el, percent, signed, svg } from "./dom.js";
 
-const METRICS = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "PSP@5", "macro-F1@5"];
+const METRICS = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "PSP@5"];
 const BUCKETS = { "": "all labels", head: "frequent", torso: "in between", tail: "rare" };
 
 const panel = (title, ...children) => el("section", { class: "panel" }, el("div", { class: "head" }, el("h2", {}, title)), ...children);
@@ -78,40 +78,46 @@ function reliability(told) {
   ];
 }
 
-function value(cell) {
-  if (cell === true) return "yes";
-  if (cell === false) return "no";
-  if (cell === null || cell === undefined) return "";
-  return typeof cell === "number" && !Number.isInteger(cell) ? String(Number(cell.toPrecision(3))) : String(cell);
+function gain(row) {
+  if (row.tried === false) return [el("td", { class: "quiet", colspan: "2" }, row.why || "not tried")];
+  if (!Number.isFinite(row.gain)) return [el("td", { class: "quiet", colspan: "2" }, row.kept === false ? row.why || "left out" : "kept")];
+  const shown = `${signed(row.gain)}${Number.isFinite(row.error) ? ` ± ${row.error.toFixed(2)}` : ""}`;
+  return [el("td", {}, shown), el("td", { class: "quiet" }, row.kept === false ? row.why || "left out" : "kept")];
+}
+
+function plan(rows) {
+  const line = (row) => el("tr", {}, el("th", { scope: "row" }, String(row.part).replaceAll("_", " ")), ...gain(row));
+  return [
+    el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Parts of the model" },
+      el("table", { class: "grid parts" },
+        el("thead", {}, el("tr", {}, ...["part", "gain", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td"))))),
+        el("tbody", {}, ...rows.map(line)))),
+    note("Gain: points of the mean of P@1, P@3 and P@5 on held-out documents that are lost without the part."),
+  ];
+}
+
+function timings(training) {
+  const rows = Object.entries(training.timings ?? {}).filter(([, seconds]) => seconds > 0.005);
+  const longest = Math.max(1e-9, ...rows.map(([, seconds]) => seconds));
+  const line = ([name, seconds]) => {
+    const bar = el("span", { class: "bar more" });
+    bar.style.setProperty("--share", (seconds / longest).toFixed(3));
+    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "track plain" }, bar), el("td", { class: "number" }, `${seconds.toFixed(1)} s`));
+  };
+  return rows.length ? [el("h3", {}, "Time of training"), el("table", { class: "evidence" }, el("tbody", {}, ...rows.map(line)))] : [];
 }
 
 function parts(told) {
-  const tables = [];
-  if (told.parts.length) {
-    const columns = Object.keys(told.parts[0]);
-    tables.push(el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Parts of the model" },
-      el("table", { class: "grid" },
-        el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name.replaceAll("_", " "))))),
-        el("tbody", {}, ...told.parts.map((row) => el("tr", {}, ...columns.map((name, i) => (i ? el("td", {}, value(row[name])) : el("th", { scope: "row" }, value(row[name]))))))))));
-  }
-  const timings = Object.entries(told.training.timings ?? {}).filter(([, seconds]) => seconds > 0);
-  const longest = Math.max(1e-9, ...timings.map(([, seconds]) => seconds));
-  const bar = ([name, seconds]) => {
-    const drawn = el("span", { class: "bar more" });
-    drawn.style.setProperty("--share", (seconds / longest).toFixed(3));
-    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "track plain" }, drawn), el("td", { class: "number" }, `${seconds.toFixed(1)} s`));
-  };
-  if (timings.length) tables.push(el("h3", {}, "Time of training"), el("table", { class: "evidence" }, el("tbody", {}, ...timings.map(bar))));
-  return tables.length ? tables : [note("This method is of one piece.")];
+  return [...(told.parts.length ? plan(told.parts) : []), ...timings(told.training)];
 }
 
 export async function show(name) {
   const told = await call(`v1/models/${encodeURIComponent(name)}`);
   const parameters = el("details", {}, el("summary", {}, "Parameters"), el("pre", {}, JSON.stringify(told.parameters, null, 2)));
   $("card-body").replaceChildren(
-    panel(told.name, facts(told), parameters),
-    panel("How good it is", ...metrics(told).filter(Boolean)),
-    panel("Whether its probabilities hold", ...reliability(told)),
-    panel("Its parts, and what each gained", ...parts(told)),
+    el("div", {}, panel(told.name, facts(told), parameters), panel("Its parts, and what each gained", ...parts(told))),
+    el("div", {},
+      panel("How good it is", ...metrics(told).filter(Boolean)),
+      panel("Whether its probabilities hold", ...reliability(told))),
   );
 }

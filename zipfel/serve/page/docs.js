@@ -78,10 +78,13 @@ function form(method, path, operation, model) {
   ];
 }
 
+/** A description, what stands between backticks as code. */
+const words = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+
 function call(method, path, operation, model) {
   const inside = el("div", { class: "inside" });
   const details = el("details", { class: "call" },
-    el("summary", {}, el("span", { class: `verb ${method}` }, method.toUpperCase()), el("span", { class: "path" }, path), el("span", { class: "quiet" }, operation.description ?? operation.summary)),
+    el("summary", {}, el("span", { class: `verb ${method}` }, method.toUpperCase()), el("span", { class: "path" }, path), el("span", { class: "quiet" }, ...words(operation.description ?? operation.summary))),
     inside);
   details.addEventListener("toggle", () => { if (!inside.childElementCount) inside.append(...form(method, path, operation, model).filter(Boolean)); });
   return details;

@@ -2,6 +2,7 @@
 import { $, el } from "./dom.js";
 
 const LARGEST = 60000; // characters; a longer text has no marks
+const FAINT = 0.12; // share of the strongest word, below which a word is not marked
 
 let marks = []; // {start, end, share} in order; share > 0 speaks for the label, < 0 against it
 let drawn = "";
@@ -55,7 +56,7 @@ export function mark(pieces, weights, name) {
   marks = [];
   pieces.forEach((piece, i) => {
     const share = sums[i] / largest;
-    if (Math.abs(share) > 0.05) marks.push({ start: place, end: place + piece.text.length, share });
+    if (Math.abs(share) > FAINT) marks.push({ start: place, end: place + piece.text.length, share });
     place += piece.text.length;
   });
   $("legend").hidden = marks.length === 0;
