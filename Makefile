@@ -36,7 +36,14 @@ lint: .venv/installed-dev
 	$(BIN)/mypy
 	$(BIN)/codespell zipfel tests benchmarks scripts docs README.md CHANGELOG.md CONTRIBUTING.md
 
-test: lint
+# The browser and the load generator of the service's tests; without them those tests are skipped.
+.venv/browser: .venv/installed-dev
+	@command -v chromium > /dev/null && command -v wrk > /dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium wrk > /dev/null; } \
+	  || echo "tests of the page and of load are skipped: apt-get install chromium wrk"
+	@touch $@
+
+test: lint .venv/browser
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 bench: .venv/installed-dev
