@@ -249,6 +249,15 @@ def score_pairs(queries: Array, vectors: Array, places: Array, out: Array, start
             out[i, c] = total
 
 
+def pair_products(
+    queries: npt.NDArray[np.float32], vectors: npt.NDArray[np.float32], places: npt.NDArray[np.integer]
+) -> npt.NDArray[np.float32]:
+    """(n, c) inner products of each query (n, d) with the vectors (m, d) at its places (n, c); -inf where one is -1."""
+    out = np.empty(places.shape, dtype=np.float32)
+    over_blocks(lambda a, b: score_pairs(queries, vectors, places, out, a, b), len(places))
+    return out
+
+
 def topk(scores: npt.NDArray[np.float32], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """(n, k) columns and values of each row's k best, best first; -1 and -inf where fewer are above -inf. Scores must
     be numbers."""

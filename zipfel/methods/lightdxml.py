@@ -55,14 +55,15 @@ from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, Plan, Trainer
-from zipfel.training.held_out import hold_out
+from zipfel.training.batches import batch_size
+from zipfel.training.held_out import hold_out, sample
 from zipfel.training.label_codes import embed_labels, spread, start_classifiers
 from zipfel.training.shortlist import Ids, ShortlistScorer, fused, ranked
 
 Array = npt.NDArray[np.float32]
 BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
-_CHECKED, _BLOCK = 1000, 512
-"""Held-out points asked after an epoch at most; rows scored at a time."""
+_BLOCK = 512
+"""Rows scored at a time."""
 LAST = 1_000_000
 """The cycle after the last epoch, for draws of its own."""
 
@@ -110,7 +111,7 @@ class LightDXMLConfig(declared.Config):
         return min(n_labels, self.shortlist or int(np.clip(60 * math.log(max(2, n_labels)), 400, 700)))
 
     def batch_for(self, n_points: int) -> int:
-        return self.batch or int(np.clip(2 ** round(math.log2(max(2, n_points) / 32)), 16, 256))
+        return self.batch or batch_size(n_points)
 
 
 def _table_v(beta: float, k: int, lr: float, epochs: int, label_epochs: int, every: int) -> dict[str, Any]:
@@ -182,7 +183,7 @@ class LightDXML(Method):
     # -- steps 2 to 5
 
     def _trainer(self, train: Points, valid: Points, cycles: _Cycles, run: Run) -> Trainer:
-        c, checked = self.config, _sample(valid)
+        c, checked = self.config, sample(valid)
 
         def before(epoch: int) -> None:
             if epoch % c.relabel_every == 0:
@@ -326,8 +327,3 @@ class _Cycles:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.shortlists = state["shortlists"].numpy().copy()
         self.encoder.load_state_dict({name: tensor for name, tensor in state.items() if name != "shortlists"})
-
-
-def _sample(points: Points) -> Points:
-    """At most `_CHECKED` of them, evenly spread."""
-    return points.take(np.unique(np.linspace(0, points.n_points - 1, min(_CHECKED, points.n_points)).astype(np.intp)))

@@ -16,6 +16,7 @@ _METHODS = {
     "auto": "zipfel.methods.auto:Auto",
     "ova": "zipfel.methods.ova:Ova",
     "lightdxml": "zipfel.methods.lightdxml:LightDXML",
+    "astec": "zipfel.methods.astec:Astec",
     "mnn": "zipfel.methods.mnn:Mnn",
     "glas": "zipfel.methods.glas:Glas",
     "dxml": "zipfel.methods.dxml:Dxml",

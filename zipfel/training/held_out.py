@@ -6,6 +6,8 @@ import numpy as np
 
 from zipfel.points import Points
 
+_CHECKED = 1000
+"""Held-out points that are asked after an epoch at most."""
 _FEW, _FEWEST = 20, 10
 """Points below which none is held out: train then chooses for itself. The second is `split_to_choose`'s."""
 
@@ -43,3 +45,8 @@ def split_to_choose(
         return train, held, train.joined(held)
     rest, held = train.split(share, rng, at_most) if train.n_points >= _FEWEST else (train, train)
     return rest, held, train
+
+
+def sample(points: Points) -> Points:
+    """At most `_CHECKED` of them, evenly spread."""
+    return points.take(np.unique(np.linspace(0, points.n_points - 1, min(_CHECKED, points.n_points)).astype(np.intp)))

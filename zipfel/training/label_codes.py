@@ -32,32 +32,37 @@ def embed_labels(
 
     Each epoch is a pass over all positives by Adam with a linearly falling rate.
     """
-    counts = np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)
-    points = torch.from_numpy(hidden)
-    centroids = torch.from_numpy(np.asarray(Y.T @ hidden) / counts[:, None])  # Eq. 5
+    points, means = torch.from_numpy(hidden), torch.from_numpy(centroids(hidden, Y))
 
     def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:  # noqa: ARG001 - no tables here
         found = batch.candidates
         assert found is not None
         device = found.labels.device
-        codes = encoder(centroids[found.labels.cpu()].to(device))  # (c, d), Eq. 4
+        codes = encoder(means[found.labels.cpu()].to(device))  # (c, d), Eq. 4
         x = points[torch.from_numpy(batch.rows)].to(device)  # (B, d)
         return log_distance(x, codes, found.rows, found.columns)  # Eq. 2
 
-    losses = [equation_2(hidden, _codes(encoder, centroids), Y)]
+    losses = [equation_2(hidden, _codes(encoder, means), Y)]
     if epochs:
         nothing = sp.csr_matrix((len(hidden), 1), dtype=np.float32)
         seed, positives = int(run.rng(3, cycle).integers(2**31)), CandidateSampler(Y, n_sampled=0)
         batches = Batches(nothing, Y, size=_SIZE, seed=seed, candidates=positives)
         quiet = replace(run, checkpoint=None)  # a cycle is short; the phase around it has the checkpoints
         Trainer(quiet, batches, objective, Plan(epochs=epochs, lr=lr), module=encoder, name="label codes").fit()
-        losses.append(equation_2(hidden, _codes(encoder, centroids), Y))
-    return _codes(encoder, centroids), losses
+        losses.append(equation_2(hidden, _codes(encoder, means), Y))
+    return _codes(encoder, means), losses
 
 
-def _codes(encoder: LabelEncoder, centroids: Tensor) -> Array:
+def centroids(points: Array, Y: sp.csr_matrix) -> Array:
+    """(L, d) mean of the points (n, d) of each label: LightDXML Eq. 5, Astec's mu_l; 0 for a label without points."""
+    counts = np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1).astype(np.float32)
+    sums: Array = np.asarray(Y.T @ points, dtype=np.float32)
+    return sums / counts[:, None]
+
+
+def _codes(encoder: LabelEncoder, means: Tensor) -> Array:
     with torch.no_grad():
-        codes: Array = encoder(centroids).numpy()
+        codes: Array = encoder(means).numpy()
     return codes
 
 

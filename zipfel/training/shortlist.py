@@ -13,11 +13,10 @@ import torch
 from zipfel.errors import ModelFileError
 from zipfel.index.base import Index, unit_rows
 from zipfel.index.build import build_index, load_index
-from zipfel.kernels.topk import score_pairs, topk
+from zipfel.kernels.topk import pair_products, topk
 from zipfel.nn.score import with_constant
 from zipfel.quantize import pack_table, unpack_table
 from zipfel.ranking import Ranking
-from zipfel.threads import over_blocks
 
 Array = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -66,14 +65,14 @@ class ShortlistScorer:
 
     def score(self, points: Array, places: Ids | None) -> Scored:
         units = unit_rows(points - self.mean)
-        cosines = units @ self.units.T if places is None else _pairs(units, self.units, places)
+        cosines = units @ self.units.T if places is None else pair_products(units, self.units, places)
         return Scored(places, self.logits(points, places), cosines)
 
     def logits(self, points: Array, places: Ids | None) -> Array:
         """(n, c): the classifiers' alone; -inf where there is no candidate."""
         asked = with_constant(torch.from_numpy(points))
         if places is not None:
-            return _pairs(asked.numpy(), self.classifiers, places)
+            return pair_products(asked.numpy(), self.classifiers, places)
         found: Array = (asked @ torch.from_numpy(self.classifiers).T).numpy()
         return found
 
@@ -99,7 +98,8 @@ class ShortlistScorer:
     ) -> ShortlistScorer:
         labels, mean = (_vector(arrays, name) for name in ("labels", "mean"))
         head = _vector(arrays, "head") if n_head else np.zeros(0, dtype=np.int64)
-        _check_ids(labels, head, n_labels, n_head)
+        check_label_ids(labels, n_labels)
+        _check_head(head, len(labels), n_head)
         if mean.shape != (dim,):
             raise ModelFileError(f"the mean in the model has shape {mean.shape}, not {(dim,)}")
         classifiers, codes = (unpack_table(name, arrays, len(labels), dim) for name in ("classifiers", "codes"))
@@ -112,15 +112,15 @@ class ShortlistScorer:
 
 def fused(scored: Scored, beta: float) -> Array:
     """(n, c): beta s(logit) + (1 - beta) s(cosine), LightDXML's section F; -inf where there is no candidate."""
-    scores: Array = np.float32(beta) * _sigmoid(scored.logits)
+    scores: Array = np.float32(beta) * sigmoid(scored.logits)
     if beta < 1:
-        scores += np.float32(1 - beta) * _sigmoid(scored.cosines)
+        scores += np.float32(1 - beta) * sigmoid(scored.cosines)
     if scored.places is not None:
         scores[scored.places < 0] = -np.inf
     return scores
 
 
-def ranked(labels: Ids, places: Ids | None, scores: Array, k: int) -> Ranking:
+def ranked(labels: Ids, places: npt.NDArray[np.integer] | None, scores: Array, k: int) -> Ranking:
     """The k best of each row of scores (n, c), as label ids."""
     if places is None:
         columns, best = topk(scores, k)
@@ -128,10 +128,14 @@ def ranked(labels: Ids, places: Ids | None, scores: Array, k: int) -> Ranking:
     return Ranking.from_dense(scores, k, np.where(places >= 0, labels[np.maximum(places, 0)], -1))
 
 
-def _pairs(queries: Array, vectors: Array, places: Ids) -> Array:
-    out = np.empty(places.shape, dtype=np.float32)
-    over_blocks(lambda a, b: score_pairs(queries, vectors, places, out, a, b), len(places))
-    return out
+def merged(one: Ids, other: Ids) -> Ids:
+    """(n, a + b) candidates of both (n, a) and (n, b), each once: -1 in place of what a row has already."""
+    both = np.hstack([one, other])
+    order = np.argsort(both, axis=1, kind="stable")
+    ranked = np.take_along_axis(both, order, axis=1)
+    again = np.zeros(both.shape, dtype=bool)
+    np.put_along_axis(again, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
+    return np.where(again, -1, both)
 
 
 def _vector(arrays: Arrays, name: str) -> npt.NDArray[Any]:
@@ -140,21 +144,30 @@ def _vector(arrays: Arrays, name: str) -> npt.NDArray[Any]:
     return arrays[name]
 
 
-def _check_ids(labels: Ids, head: Ids, n_labels: int, n_head: int) -> None:
+def check_label_ids(labels: npt.NDArray[Any], n_labels: int) -> None:
+    """They must be rising ids of some of n_labels labels: a model file may come from anywhere."""
     sound = (
         len(labels) > 0
-        and labels.dtype.kind == head.dtype.kind == "i"  # differences of unsigned ones are never negative
+        and labels.dtype.kind == "i"  # differences of unsigned ones are never negative
         and bool((np.diff(labels) > 0).all())
         and labels[0] >= 0
         and labels[-1] < n_labels
-        and len(np.unique(head)) == len(head) == min(n_head, len(labels))
-        and bool(((head >= 0) & (head < len(labels))).all())
     )
     if not sound:
         raise ModelFileError("the label ids in the model are damaged")
 
 
-def _sigmoid(values: Array) -> Array:
+def _check_head(head: npt.NDArray[Any], n_labels: int, n_head: int) -> None:
+    sound = (
+        head.dtype.kind == "i"
+        and len(np.unique(head)) == len(head) == min(n_head, n_labels)
+        and bool(((head >= 0) & (head < n_labels)).all())
+    )
+    if not sound:
+        raise ModelFileError("the frequent labels in the model are damaged")
+
+
+def sigmoid(values: Array) -> Array:
     with np.errstate(over="ignore"):
         found: Array = np.float32(1) / (np.float32(1) + np.exp(-values))
     return found
