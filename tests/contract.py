@@ -30,7 +30,7 @@ from zipfel.threads import use_threads
 QUICK: dict[str, dict[str, Any]] = {
     "rankae": {"word_dim": 16, "dim": 16, "hidden": 32, "epochs": 15, "batch": 16, "lr": 0.01},
     "lightdxml": {"dim": 32, "epochs": 12, "label_epochs": 2, "batch": 16, "dropout": 0.2},
-    "astec": {"dim": 32, "clusters": 6, "surrogate_epochs": 10, "ranker_epochs": 3, "batch": 16, "lr": 0.02},
+    "astec": {"dim": 32, "surrogate_epochs": 10, "ranker_epochs": 3, "batch": 16, "lr": 0.02},
     "auto": {"regression.landmarks": 50},
     "mnn": {"dim": 32, "epochs": 5, "batch": 16},
     "glas": {"dim": 32, "epochs": 15, "batch": 16, "sampled": 20, "length": 5.0, "lr": 0.01},

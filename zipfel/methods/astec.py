@@ -7,7 +7,7 @@ Module 1   v_i = ReLU(TF-IDF weighted sum of token embeddings + b)              
            clusters of labels by balanced 2-means of mu_l, the mean of label l's points  `_clusters`
            v is trained to predict the clusters of a point's labels, and then frozen     `surrogate`
 Module 2   S(i): nearest label centroids, and labels of the nearest training points,
-           at most 500 together, and 50 labels at random                                 `shortlist`, `_pairs`
+           at most 500 together, and 50 labels at random                                 `TwoSearches`, `_batches`
 Module 3   x_i = v_i + ReLU(R v_i + c), the largest singular value of R bounded          `ResidualEncoder`
 Module 4   sum over j in P_i and S(i) of BCE(w_j . x_i, y_ij)                            `objective`
 Re-ranker  an encoder and classifiers of its own, on the positives and on the labels
@@ -16,7 +16,8 @@ Prediction (1 - gamma) (beta s(w_j . x) + (1 - beta) s(cos(v, mu_j))) + gamma s(
 
 What the section leaves open, and the value here (docs/methods/astec.md has the measurements):
 - The points whose centroids are clustered are the first bags of token embeddings; 2-means starts from two labels at
-  random. There is a cluster for every two labels, 65,536 at most. Centroids for the search are those of v.
+  random. There is a cluster for every two labels, but at least 1,000 (fewer than that many labels are a cluster each)
+  and at most 65,536. Centroids for the search are those of v.
 - Epochs, rates, dropout, the number of neighbours asked, and the bound of R are no figures of the section.
 - beta and gamma are chosen on held-out points, and the epoch of module 4 and of the re-ranker by P@1 there.
 - The re-ranker starts as a copy of what modules 1 to 4 learnt, and scores the labels that module 4 ranks first.
@@ -68,7 +69,7 @@ Array = npt.NDArray[np.float32]
 Places = npt.NDArray[np.integer[Any]]
 SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 """Values of beta and of gamma that are tried."""
-_BLOCK, _MOST_CLUSTERS = 512, 65_536
+_BLOCK, _CLUSTERS = 512, (1000, 65_536)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ class AstecConfig(declared.Config):
     """Values marked "open" are no figures of the section."""
 
     dim: int = param(300, "numbers in a code (FastText's)", symbol="D", low=2)
-    clusters: int | None = param(None, "label clusters; none: one for every two labels", symbol="^L", low=1)
+    clusters: int | None = param(
+        None, "label clusters (open); none: one for two labels, 1,000 to 65,536", symbol="^L", low=1
+    )
     surrogate_epochs: int = param(10, "epochs of module 1 (open)", low=1)
     epochs: int = param(16, "epochs of modules 3 and 4 (open)", low=1)
     ranker_epochs: int = param(5, "epochs of the re-ranker (open); 0: none is trained", low=0)
@@ -87,7 +90,7 @@ class AstecConfig(declared.Config):
     )
     neighbors: int = param(50, "training points asked for their labels (open); 0: only centroids are searched", low=0)
     drawn: int = param(50, "negatives a point at random (section II)", low=0)
-    ranker_lr: float = param(0.002, "Adam's rate at the start of the re-ranker (open)", low=1e-6)
+    ranker_lr: float = param(0.005, "Adam's rate at the start of the re-ranker (open)", low=1e-6)
     mistakes: int = param(100, "labels ranked first that the re-ranker learns from and scores (open)", low=1)
     bound: float = param(1.0, "largest singular value of R (open)", low=1e-3)
     dropout: float = param(0.5, "dropout of v (open)", low=0, high=0.95)
@@ -166,7 +169,7 @@ class Astec(Method):
     def _clusters(self, points: Array, Y: sp.csr_matrix, rng: np.random.Generator) -> sp.csr_matrix:
         """(N, ^L) of ones: which clusters the labels Y (N, L) of the points (N, d) are in."""
         n = Y.shape[1]
-        wanted = self.config.clusters or min(_MOST_CLUSTERS, -(-n // 2))
+        wanted = min(n, self.config.clusters or int(np.clip(n // 2, *_CLUSTERS)))
         leaf = LabelTree.grow(n, np.arange(n), centroids(points, Y), max(1, -(-n // wanted)), rng).leaf
         member = sp.csr_matrix((np.ones(n, dtype=np.float32), leaf, np.arange(n + 1)), shape=(n, leaf.max() + 1))
         found = sp.csr_matrix(Y @ member)
