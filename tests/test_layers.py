@@ -18,6 +18,8 @@ LAYERS = [
         "config",
         "copies",
         "halting",
+        "log",
+        "phases",
         "scratch",
         "folders",
         "tensors",

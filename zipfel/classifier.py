@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from zipfel.conventions import Conventions, refuse_other_names
 from zipfel.copies import copied
 from zipfel.data import Dataset, Vocabulary
+from zipfel.data.remarks import remarks_on, warn
 from zipfel.deciding import Deciding
 from zipfel.errors import DataError, ModelFileError, ParameterError
 from zipfel.explaining import label_id, named, one_row
@@ -31,6 +32,7 @@ from zipfel.inputs import (
 )
 from zipfel.keeping import MISFITS, files_of, restored
 from zipfel.label_changes import NO_CHANGES
+from zipfel.log import LOGGER, shown
 from zipfel.methods import Method, Points, make_method
 from zipfel.methods.registry import methods_with
 from zipfel.persistence import load_model, save_model
@@ -58,6 +60,8 @@ class Zipfel(Deciding, Conventions):
     weighting: for ready-made sparse features: none, l2, tfidf, or auto (chosen on a split of train).
     vectorizer: parameters of the text features, e.g. {"ngrams": 2}.
     valid_share: share of train that is held out for the method's choices; None leaves that to the method.
+    verbose: what `fit` logs on standard error: 0 nothing, 1 phases with their seconds and choices, 2 all. The logger
+    "zipfel" has the same for programs that configure `logging`; so has the environment variable ZIPFEL_LOG.
     params: the method's own parameters, e.g. n_neighbors=50.
     """
 
@@ -73,6 +77,7 @@ class Zipfel(Deciding, Conventions):
         threads: int | None = None,
         time_budget: float | None = None,
         device: str = "cpu",
+        verbose: int = 0,
         **params: Any,
     ) -> None:
         self._join_scikit_learn()
@@ -86,6 +91,7 @@ class Zipfel(Deciding, Conventions):
         self.threads = threads
         self.time_budget = time_budget
         self.device = device
+        self.verbose = verbose
         self._params = params
 
     vocabulary_: Vocabulary | None
@@ -123,15 +129,18 @@ class Zipfel(Deciding, Conventions):
         fresh = self._as_it_is()
         fresh.vocabulary_ = None
         if vocabulary is not None:
-            train, fresh.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels, run)
+            train, fresh.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels)
         check_trainable(train)
-        with use_threads(run.threads):
+        warn(remarks_on(train))
+        with shown(self.verbose), use_threads(run.threads):
             fresh._fit(train, None if valid is None else validation_dataset(valid, text=text, labels=labels), run)
         return self._become(fresh)
 
     def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:
         start = time.monotonic()
         method = make_method(self.method, self._params, self.preset)
+        LOGGER.info("fitting %s to %d documents with %d labels", self.method, train.n_points, train.n_labels)
+        LOGGER.debug("parameters: %s", method.config.to_dict())
         self.label_names_ = list(train.label_names) if train.label_names is not None else None
         self.n_labels_ = train.n_labels
         self.label_counts_ = train.label_counts()

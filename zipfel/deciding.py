@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.calibration import Calibration
 from zipfel.data import Dataset, Vocabulary
+from zipfel.data.remarks import remarks_on_unknown, warn
 from zipfel.decisions import Objective, Thresholds, parse_threshold
 from zipfel.decisions.objectives import CANDIDATES
 from zipfel.decisions.thresholds import kept_labels
@@ -139,7 +140,9 @@ class Deciding(Snapshots):
         ks = tuple(ks)
         width = max((*ks, *([now._width(None, None)] if threshold is not None else ())), default=1)
         ranking = now._ranked(documents_of(X, text), width)
-        truth = now._truth(as_dataset_of_any(X, y, text=text, labels=labels))
+        data = as_dataset_of_any(X, y, text=text, labels=labels)
+        truth = now._truth(data)
+        warn(remarks_on_unknown(truth, now.label_counts_ > 0, now.label_names_, data.label_names))
         n_points = int(now.training_["n_points"])
         found = evaluate(ranking, truth, train_counts=now.label_counts_, n_train=n_points, ks=ks)
         found |= calibration_errors(ranking, truth, ks=ks)

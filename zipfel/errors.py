@@ -22,6 +22,10 @@ class DataError(ZipfelError, ValueError):
         super().__init__(place + message + (f" ({remedy})" if remedy else ""))
 
 
+class DataWarning(UserWarning):
+    """Data that can be used, but that look as if they were not what the user thinks they are."""
+
+
 class ParameterError(ZipfelError, ValueError):
     """A parameter with an unknown name or a value outside of its constraints."""
 

@@ -16,6 +16,8 @@ from zipfel.rows import RowMaker
 from zipfel.vocabularies import kept_vocabulary
 
 Model = TypeVar("Model")
+_ELSEWHERE = ("method", "verbose")
+"""Parameters of the estimator that a model folder has in another place, or does not keep."""
 MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
 """What parts of a model folder raise that do not fit together."""
 
@@ -38,7 +40,7 @@ def _config(model: Any, state: State) -> dict[str, Any]:
     return {
         "method": model.method,
         "params": model.method_.config.to_dict(),
-        "estimator": {name: getattr(model, name) for name in model._own_names() if name != "method"},
+        "estimator": {name: getattr(model, name) for name in model._own_names() if name not in _ELSEWHERE},
         "given": dict(model._params),
         "weighting": model.rows_.weighting.kind,
         "n_features": model.n_features_in_,

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from zipfel.errors import ParameterError
+from zipfel.log import LOGGER
 from zipfel.threads import available_threads
 
 
@@ -27,7 +28,11 @@ class Progress(Protocol):
 
     def task(self, name: str, total: float | None = None) -> _TaskContext: ...
 
-    def message(self, text: str) -> None: ...
+    def message(self, text: str) -> None:
+        """A choice that was made inside: for the log."""
+
+    def remark(self, text: str) -> None:
+        """What the user should know."""
 
 
 class _TaskContext(Protocol):
@@ -48,13 +53,16 @@ class _SilentTask:
 
 
 class Silent:
-    """Progress for a library call: nothing is printed."""
+    """Progress for a library call: nothing is printed but what the log is asked for."""
 
     def task(self, name: str, total: float | None = None) -> _SilentTask:
         return _SilentTask()
 
     def message(self, text: str) -> None:
-        pass
+        LOGGER.info(text)
+
+    def remark(self, text: str) -> None:
+        self.message(text)
 
 
 def check_device(device: str) -> None:
@@ -126,8 +134,11 @@ class Run:
     def timed(self, phase: str) -> Iterator[None]:
         """Adds the seconds of the block to `timings[phase]`, and shows that it is at work."""
         start = time.monotonic()
+        LOGGER.debug("%s begins", phase)
         try:
             with self.progress.task(phase):
                 yield
         finally:
-            self.timings[phase] = self.timings.get(phase, 0.0) + time.monotonic() - start
+            seconds = time.monotonic() - start
+            self.timings[phase] = self.timings.get(phase, 0.0) + seconds
+            LOGGER.info("%s: %.2f s", phase, seconds)

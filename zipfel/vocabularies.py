@@ -7,27 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from zipfel.data import Concept, Dataset, Vocabulary, read_vocabulary
+from zipfel.data.remarks import warn
 from zipfel.data.vocabulary_labels import LabelFinder, describe, match_labels, renamed
 from zipfel.errors import DataError, ParameterError
 from zipfel.persistence import ModelFiles
 from zipfel.ranking import PAD, Ranking
-from zipfel.run import Run
 
 AnyVocabulary = Vocabulary | str | Path
 
 
-def with_vocabulary(train: Dataset, vocabulary: AnyVocabulary, unknown: str, run: Run) -> tuple[Dataset, Vocabulary]:
+def with_vocabulary(train: Dataset, vocabulary: AnyVocabulary, unknown: str) -> tuple[Dataset, Vocabulary]:
     """The data with a label for every concept, and the vocabulary in the order of these labels.
 
-    Labels that are no concept are skipped and reported to the run, or refused: see `match_labels`.
+    Labels that are no concept are skipped with a warning, or refused: see `match_labels`.
     """
     if isinstance(vocabulary, str | Path):
         vocabulary = read_vocabulary(vocabulary)
     if not isinstance(vocabulary, Vocabulary):
         raise ParameterError(f"vocabulary must be a Vocabulary or the path of one, got {type(vocabulary).__name__}")
     matched, ordered, unmatched = match_labels(train, vocabulary, unknown)
-    for sentence in describe(unmatched, train.name or "the training data"):
-        run.progress.message(sentence)
+    warn(describe(unmatched, train.name or "the training data"))
     return matched, ordered
 
 

@@ -33,6 +33,9 @@ class Told:
         self.messages: list[str] = []
 
     def message(self, text: str) -> None:
+        pass
+
+    def remark(self, text: str) -> None:
         self.messages.append(text)
 
     def task(self, name: str, total: float | None = None) -> Any:

@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as RichBar
-    from rich.progress import TaskID
 
 DATA, MODEL, USAGE, INTERRUPTED = 2, 3, 64, 130
 """Exit codes: what is wrong is the data (or the machine: memory, disk), the model, or the command's words; stopped by
@@ -42,9 +37,16 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+above_the_bar: list[Callable[[str], None]] = []
+"""Where a progress bar is on the screen, what prints above it."""
+
+
 def say(text: str) -> None:
     """A remark for the user: on stderr, so that stdout stays what was asked for."""
-    typer.echo(printable(text), err=True)
+    if above_the_bar:
+        above_the_bar[-1](printable(text))
+    else:
+        typer.echo(printable(text), err=True)
 
 
 def json_text(value: Mapping[str, Any]) -> str:
@@ -103,91 +105,3 @@ def told_error(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, OSError):
         return (f"{error.filename}: {error.strerror}" if error.filename else str(error)), DATA
     return None
-
-
-class TerminalProgress:
-    """`run.Progress` with rich's bars, one under another where tasks nest; silent where stderr is no terminal."""
-
-    def __init__(self) -> None:
-        self._bars: RichBar | None = None
-        self._open = 0
-        self._lock = threading.Lock()  # works side by side each have a bar
-
-    def task(self, name: str, total: float | None = None) -> TerminalTask:
-        return TerminalTask(self, name, total)
-
-    def message(self, text: str) -> None:
-        if self._bars is not None:
-            self._bars.console.print(printable(text), markup=False, highlight=False)  # above the bars, not through them
-        else:
-            say(text)
-
-    def start(self) -> RichBar | None:
-        """The bars, on the screen; None where there is no terminal."""
-        if not sys.stderr.isatty():
-            return None
-        with self._lock:
-            if self._bars is None:
-                self._bars = _bars()
-                self._bars.start()
-            self._open += 1
-            return self._bars
-
-    def end(self) -> None:
-        """The last task to end takes the bars from the screen."""
-        with self._lock:
-            self._open -= 1
-            if self._open == 0 and self._bars is not None:
-                self._bars.stop()
-                self._bars = None
-
-
-def _bars() -> RichBar:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[shown]}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    )
-
-
-class TerminalTask:
-    """One bar; what `advance` is shown (loss, P@1) stands behind it."""
-
-    def __init__(self, progress: TerminalProgress, name: str, total: float | None) -> None:
-        self._progress, self._name, self._total = progress, name, total
-        self._bars: RichBar | None = None
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> TerminalTask:
-        self._bars = self._progress.start()
-        if self._bars is not None:
-            self._task = self._bars.add_task(self._name, total=self._total, shown="")
-        return self
-
-    def advance(self, amount: float = 1, **shown: float | str) -> None:
-        if self._bars is None or self._task is None:
-            return
-        self._bars.advance(self._task, amount)
-        if shown:
-            words = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items())
-            self._bars.update(self._task, shown=" ".join(words))
-
-    def __exit__(self, *error: object) -> None:
-        if self._bars is not None and self._task is not None:
-            self._bars.remove_task(self._task)
-            self._progress.end()

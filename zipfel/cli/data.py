@@ -190,7 +190,7 @@ def pack(
 
     Example:  zipfel data pack train.jsonl.gz train.packed
     """
-    from zipfel.cli.console import TerminalProgress
+    from zipfel.cli.progress import TerminalProgress
     from zipfel.data.packing import pack as pack_file
     from zipfel.threads import available_threads
 

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli import options
-from zipfel.cli.console import TerminalProgress, print_json, say
+from zipfel.cli.console import print_json, say
 from zipfel.cli.memory import fit_model, memory_limit, packed_within
+from zipfel.cli.progress import TerminalProgress
 from zipfel.cli.stopping import when_stopped
+from zipfel.log import LOGGER
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
     from zipfel.data import Dataset, Vocabulary
-    from zipfel.run import Run
+    from zipfel.run import Progress, Run
 
 RELIABILITY_ROWS = 5000
 """Test documents of the reliability diagram that a model keeps."""
@@ -73,13 +75,17 @@ def fit(
     check_device(device)
     limit = memory_limit(max_memory, workers)
     concepts = read_concepts(vocabulary, unknown_labels)
-    with writing(out, force, needed=_estimated_bytes(train)), packed_within(train, fields, limit, out) as source:
-        dataset = read_told(read, source, fields)
+    with (
+        writing(out, force, needed=_estimated_bytes(train)),
+        TerminalProgress(method) as progress,
+        packed_within(train, fields, limit, out) as source,
+    ):
+        dataset = read_told(read, source, fields, progress)
         # A second file has the same form as the first, but labels of its own.
         alike = {**fields, "labels": None}
-        validation = read_told(read, valid, alike) if valid else None
-        testing = read_told(read, test, alike) if test else None
-        run = _run(seed, threads, time_budget, device, out, resume)
+        validation = read_told(read, valid, alike, progress) if valid else None
+        testing = read_told(read, test, alike, progress) if test else None
+        run = _run(seed, threads, time_budget, device, out, resume, progress)
         with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
             scores = fit_and_save(
                 model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force, limit=limit
@@ -109,7 +115,9 @@ def demo(
     if method == options.DEFAULT_METHOD and preset is None:
         preset = "quick"  # a first look should not take longer than it takes to decide whether to stay
     model = _estimator(method, preset, "auto", {}, None, {})
-    scores = fit_and_save(model, train, None, test, _run(seed, threads, None, "cpu", out, False), out)
+    with TerminalProgress(method) as progress:
+        run = _run(seed, threads, None, "cpu", out, False, progress)
+        scores = fit_and_save(model, train, None, test, run, out)
     report(model, scores, out, time.monotonic() - start, as_json=False)
     texts = datasets.EXAMPLES["debian-tags"]
     for text, labels in zip(texts, model.predict(texts, k=5).rows(), strict=True):
@@ -164,7 +172,8 @@ def fit_and_save(
             diagram = model.reliability(next(test.runs(RELIABILITY_ROWS)))
         model.metrics_ = scores
         model.training_["reliability"] = diagram and asdict(diagram)
-    save_or_rescue(partial(model.save, force=force), out)
+    with run.progress.task("saving"):
+        save_or_rescue(partial(model.save, force=force), out)
     if run.checkpoint is not None:
         shutil.rmtree(run.checkpoint, ignore_errors=True)
     return scores
@@ -229,7 +238,15 @@ def _estimator(
     return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, valid_share=valid_share, **own)
 
 
-def _run(seed: int, threads: int | None, time_budget: float | None, device: str, out: Path, resume: bool) -> Run:
+def _run(
+    seed: int,
+    threads: int | None,
+    time_budget: float | None,
+    device: str,
+    out: Path,
+    resume: bool,
+    progress: TerminalProgress,
+) -> Run:
     from zipfel.run import Run
     from zipfel.threads import available_threads
 
@@ -240,7 +257,7 @@ def _run(seed: int, threads: int | None, time_budget: float | None, device: str,
         seed=seed,
         threads=threads or available_threads(),
         device=device,
-        progress=TerminalProgress(),
+        progress=progress,
         time_budget=time_budget,
         checkpoint=checkpoint,
         resume=resume,
@@ -264,10 +281,14 @@ def _estimated_bytes(train: str) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def read_told(read: Any, path: str, fields: dict[str, str | None], *, silent: bool = False) -> Dataset:
-    """Reads a file with a progress line, and says what the reader mended."""
-    with TerminalProgress().task(f"reading {Path(path).name}"):
+def read_told(
+    read: Any, path: str, fields: dict[str, str | None], progress: Progress | None = None, *, silent: bool = False
+) -> Dataset:
+    """Reads a file, shows that it does, and says what the reader guessed and mended."""
+    start = time.monotonic()
+    with (progress or TerminalProgress()).task("reading"):
         found: Dataset = read(path, **{name: value for name, value in fields.items() if value is not None})
+    LOGGER.info("read %s: %d documents, %d labels, %.2f s", path, len(found), found.n_labels, time.monotonic() - start)
     for sentence in () if silent else found.report.sentences():
         say(f"{path}: {sentence}")
     return found

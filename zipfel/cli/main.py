@@ -20,7 +20,6 @@ app = typer.Typer(
     "First steps:  zipfel demo   |   zipfel fit train.jsonl --out model --test test.jsonl   |   "
     'echo "a text" | zipfel predict model -',
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -49,26 +48,47 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
-    debug: bool = typer.Option(False, DEBUG, help="Show tracebacks (may stand anywhere)."),
+    verbose: int = typer.Option(0, "-v", "--verbose", count=True, help="Log what is done; -vv: all of it."),
+    debug: bool = typer.Option(False, DEBUG, help="Show tracebacks."),
     trust: bool = typer.Option(False, TRUST, help="Read data files beyond the limits on what small files may become."),
 ) -> None:
-    """Options of all commands."""
+    """Options of all commands; these may stand anywhere in the line."""
+
+
+ANYWHERE = {DEBUG: 0, TRUST: 0, "-v": 1, "--verbose": 1, "-vv": 2}
+"""Options that are taken wherever they stand in the line, up to a "--", with how much more they log."""
 
 
 def main() -> None:
-    """The console script: `--debug` and `--trust-data` work wherever they stand in the line."""
+    """The console script."""
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal's encoding lacks is no reason to end
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    words = [word for word in sys.argv[1:] if word not in (DEBUG, TRUST)]
-    run_guarded(lambda: _run(words, trust=TRUST in sys.argv), debug=DEBUG in sys.argv)
+    words, flags = without_flags(sys.argv[1:])
+    run_guarded(lambda: _run(words, flags), debug=DEBUG in flags)
 
 
-def _run(words: list[str], *, trust: bool) -> None:
-    """Runs the command; what it trusts is a matter of the thread, so it is said here."""
+def without_flags(words: list[str]) -> tuple[list[str], list[str]]:
+    """(the other words, the flags of `ANYWHERE` that were among them).
+
+    >>> without_flags(["fit", "-v", "train.jsonl", "--debug"]), without_flags(["explain", "m", "--", "-v"])
+    ((['fit', 'train.jsonl'], ['-v', '--debug']), (['explain', 'm', '--', '-v'], []))
+    """
+    end = words.index("--") if "--" in words else len(words)
+    flags = [word for word in words[:end] if word in ANYWHERE]
+    return [word for place, word in enumerate(words) if place >= end or word not in ANYWHERE], flags
+
+
+def _run(words: list[str], flags: list[str]) -> None:
+    """Runs the command; its log and its warnings go to standard error. What it trusts is a matter of the thread, so it
+    is said here."""
+    from zipfel.cli.telling import logging_to_terminal, warning_on_terminal
+
     with ExitStack() as stack:
-        if trust:
+        stack.enter_context(logging_to_terminal(sum(ANYWHERE[flag] for flag in flags)))
+        stack.enter_context(warning_on_terminal())
+        if TRUST in flags:
             from zipfel.data.limits import trusting
 
             stack.enter_context(trusting())
-        app(words, standalone_mode=False)
+        app(words, standalone_mode=False, prog_name="zipfel")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfel.cli.console import TerminalProgress
+from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from zipfel.cli.answers import answers_of, writer
-from zipfel.cli.console import TerminalProgress, print_json, say
+from zipfel.cli.console import print_json, say
 from zipfel.cli.fit import read_told
 from zipfel.cli.options import (
     KS,
@@ -27,6 +27,7 @@ from zipfel.cli.options import (
     Threads,
     Workers,
 )
+from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel

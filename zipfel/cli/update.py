@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zipfel.cli.console import TerminalProgress, print_json, say
+from zipfel.cli.console import print_json, say
 from zipfel.cli.fit import read_told
 from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
+from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel

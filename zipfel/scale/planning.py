@@ -67,7 +67,7 @@ def fit_within(model: Zipfel, train: Dataset, limit: int, run: Run, **given: Any
     """
     load_kernels()
     plan = chosen_plan(model, train, limit, run)
-    run.progress.message(plan.sentence(train.n_points, limit))
+    run.progress.remark(plan.sentence(train.n_points, limit))
     model.set_params(**plan.changes)
     peak = 0
     for attempt in range(_TRIES):
@@ -86,7 +86,7 @@ def fit_within(model: Zipfel, train: Dataset, limit: int, run: Run, **given: Any
         check_halted()
         plan = replace(plan, n_documents=int(_FEWER * plan.n_documents), estimate=_FEWER * plan.estimate)
         if attempt + 1 < _TRIES and plan.n_documents >= _FEWEST:
-            run.progress.message(f"the limit was reached; begins again {plan.sentence(train.n_points, limit)}")
+            run.progress.remark(f"the limit was reached; begins again {plan.sentence(train.n_points, limit)}")
         else:
             break
     raise ResourceError(_too_little(limit, held_memory()))
@@ -104,7 +104,7 @@ def chosen_plan(model: Zipfel, train: Dataset, limit: int, run: Run) -> Plan:
             return Plan(changes, train.n_points, growth.at(train.n_points))
         needed = growth.at(train.n_points) / 1e9
         told = Plan(changes, train.n_points, 0).sentence(train.n_points, limit).partition("fitting ")[2]
-        run.progress.message(f"memory: {told} it would take about {needed:.2f} GB")
+        run.progress.remark(f"memory: {told} it would take about {needed:.2f} GB")
     return _with_fewer_documents(growth, changes, train, allowed, limit)
 
 
