@@ -325,3 +325,33 @@ def test_a_large_data_set_is_answered_in_runs(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("zipfel.classifier._RUN", 7)
     assert model.evaluate(data) == scores
     assert np.array_equal(model.predict(data).labels, ranking.labels)
+
+
+def test_new_words_of_an_update_count(tmp_path: Path) -> None:
+    model = Zipfel("knn", n_neighbors=1, sharpness=4, rarity=0).fit(TEXTS, NAMES)
+    before = [list(row) for row in model.predict(TEXTS, 2).rows()]
+    n_words = model.n_features_in_
+    model.partial_fit(["zyzzyva weevil", "weevil beetle"], [["insect"], ["insect"]])
+    assert model.n_features_in_ == model.rows_.n_features == n_words + 3
+    assert next(model.predict(["a zyzzyva"], 1).rows())[0][0] == "insect"
+    assert [[name for name, _ in row] for row in model.predict(TEXTS, 1).rows()] == [[row[0][0]] for row in before]
+    model.save(tmp_path / "model")
+    loaded = Zipfel.load(tmp_path / "model")
+    assert next(loaded.predict(["a zyzzyva"], 1).rows())[0][0] == "insect"
+    growth = loaded.training_["growth"]
+    assert (growth["updates"], growth["documents"], growth["new_words"], growth["new_labels"]) == (1, 2, 3, 2)
+    assert growth["advice"].startswith("fit again: ")
+    loaded.partial_fit(["zyzzyva"], [["insect"]])
+    assert loaded.training_["growth"]["updates"] == 2
+    assert loaded.training_["growth"]["fitted_words"] == n_words
+
+
+def test_a_refused_update_changes_nothing() -> None:
+    model = Zipfel("knn").fit(TEXTS, NAMES)
+    n_words = model.rows_.n_features
+    with pytest.raises(DataError):
+        model.partial_fit(["zyzzyva", 3], [["insect"], ["insect"]])
+    with pytest.raises(DataError):
+        model.partial_fit(["zyzzyva", "weevil"], [["insect"]])
+    assert model.rows_.n_features == n_words
+    assert "growth" not in model.training_

@@ -46,7 +46,7 @@ LAYERS = [
     {"methods"},
     {"probabilities"},
     {"persistence", "saving"},
-    {"frames"},
+    {"frames", "growth"},
     {"inputs"},
     {"vocabularies"},
     {"selection"},

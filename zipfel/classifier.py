@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from zipfel.errors import DataError, ModelFileError, ParameterError
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
 from zipfel.frames import Names
+from zipfel.growth import Growth, some_rows
 from zipfel.halting import holding_signals
 from zipfel.inputs import (
     aligned,
@@ -191,21 +193,35 @@ class Zipfel(Deciding, Conventions):
     def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:
         """`partial_fit` of a model that nobody else sees yet."""
         self.method_ = copied(self.method_)
-        (rows, texts), learn = self.rows_.read(X), self._able("partial_fit")
+        self.rows_ = copy(self.rows_)
+        learn, n_words = self._able("partial_fit"), self.rows_.n_features
         given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
         if given.label_names is not None and self.label_names_ is None:
             raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
         data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
         data = replace(data, Y=self.label_changes_.of_labels(data.Y))
+        new_words = self.rows_.extend(X) if self.method_.takes_new_features else 0
+        rows, texts = self.rows_.read(X)
         with use_threads(self.threads):
+            some = some_rows(data.n_points)
+            asked = self._points(self.method_, rows[some], data.Y[some], None if texts is None else texts[some])
+            best = self._ranking(with_columns(asked.X, n_words), 1, asked.texts)
             learn(self._points(self.method_, rows, data.Y, texts))
+        grown = self._grown().joined(best, asked.Y, data.Y, self.n_labels_, new_words)
         if self.label_names_ is not None and data.label_names is not None:
             self.label_names_ = list(data.label_names)
         self.vocabulary_ = extended(self.vocabulary_, self.label_names_, self.n_labels_)
         self.label_counts_ = np.pad(self.label_counts_, (0, data.n_labels - self.n_labels_)) + data.label_counts()
         self.n_labels_ = data.n_labels
-        self.training_ = {**self.training_, "n_points": int(self.training_["n_points"]) + data.n_points}
+        self.n_features_in_ = self.rows_.n_features
+        n_points = int(self.training_["n_points"]) + data.n_points
+        self.training_ = {**self.training_, "n_points": n_points, "growth": grown.facts()}
         self.metrics_ = {}
+
+    def _grown(self) -> Growth:
+        """What came since the model was fitted."""
+        kept = self.training_.get("growth")
+        return Growth.from_facts(kept) if kept else Growth(int(self.training_["n_points"]), self.n_features_in_)
 
     def _able(self, verb: str) -> Any:
         """What the method offers beyond the contract, or in words that it does not."""

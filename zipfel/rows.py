@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy.typing as npt
@@ -60,6 +61,16 @@ class RowMaker:
         self.weighting = Weighting(kind).fit(train.X)
         self.feature_names = train.feature_names
         return self.weighting.transform(train.X)
+
+    def extend(self, X: Any) -> int:
+        """Words of more texts get columns behind the others; returns how many are new."""
+        texts = X.texts if isinstance(X, Dataset) else as_features(X)[0]
+        if self.vectorizer is None or texts is None:
+            return 0
+        self.vectorizer = copy(self.vectorizer)  # others may have the one that there was
+        new = self.vectorizer.extend(texts)
+        self.feature_names, self.n_features = self.vectorizer.feature_names, self.vectorizer.n_features
+        return new
 
     def transform(self, X: Any) -> sp.csr_matrix:
         """The rows alone that `read` makes."""

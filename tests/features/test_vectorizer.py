@@ -219,7 +219,6 @@ STATE: dict[str, Any] = {"config": {"ngrams": 2}, "n_points": 3, "words": ["aa",
         {"words": "aabb"},
         {"words": ["aa", "bb"]},
         {"words": ["aa", "aa", "bb"]},
-        {"words": ["bb", "aa", "aa bb"]},
         {"words": ["aa", "aa  bb", "bb"]},
         {"words": ["aa", "aa b", "bb"]},
         {"words": ["aa", "aa-bb", "bb"]},
@@ -275,3 +274,18 @@ def test_only_the_weightiest_words_are_learnt_from() -> None:
     assert few.getnnz(axis=1).tolist() == [1, 1, 1] * 400
     assert few.toarray().max(axis=1).tolist() == full.toarray().max(axis=1).tolist()
     assert (part.transform(texts[:3]) != full[:3]).nnz == 0
+
+
+def test_words_of_later_texts_stand_behind_the_others() -> None:
+    made = Vectorizer().fit(["red bike", "red boat"])
+    before = made.transform(["red boat", "bike"])
+    assert made.extend(["amber boat", "zebra amber"]) == 2
+    assert made.feature_names == ["bike", "boat", "red", "amber", "zebra"]
+    after = made.transform(["red boat", "bike"])
+    assert (after[:, :3] != before).nnz == 0
+    assert made.transform(["zebra"]).indices.tolist() == [4]
+    again = Vectorizer.from_json(json.loads(json.dumps(made.to_json())))
+    assert (again.transform(["amber zebra bike"]) != made.transform(["amber zebra bike"])).nnz == 0
+    assert made.extend(["red", "bike amber"]) == 0
+    assert made.extend([""]) == 0
+    assert Vectorizer(VectorizerConfig(max_features=2)).fit(["red bike boat"]).extend(["zebra"]) == 0

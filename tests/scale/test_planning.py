@@ -51,7 +51,8 @@ def set_growth(monkeypatch: pytest.MonkeyPatch, each: dict[str | None, float]) -
     """A document takes so many bytes with each preset."""
 
     def measured(model: Zipfel, train: Dataset, run: Run, held: int, limit: int) -> Growth:
-        return Growth(100 * MB, 10 * MB, each[model.preset] / (2 if "max_words" in (model.vectorizer or {}) else 1))
+        each_one = each[model.preset] / (2 if "max_words" in (model.vectorizer or {}) else 1)
+        return Growth(110 * MB, train.n_points, each_one * train.n_points)
 
     monkeypatch.setattr(planning, "measured_growth", measured)
     monkeypatch.setattr(planning, "held_memory", lambda: 100 * MB)
@@ -124,11 +125,23 @@ def test_samples_and_growth(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(trial, "run_trial", run_trial)
     tight = measured_growth(Zipfel(), data, Run(), 100, 2900)
     assert asked == [375, 1500, 250, 375]
-    assert tight.at(3000) == pytest.approx(100 + 7 + 1000 + 9000)
+    assert tight.at(375) == pytest.approx(100 + 7 + 1000 + 3 * 375)
     growth = measured_growth(Zipfel(), data, Run(), 100, 10**9)
-    assert growth.at(3000) == pytest.approx(100 + 7 + 1000 + 9000)
-    assert growth.most_documents(1107 + 600) == 200
+    assert growth.at(1500) == pytest.approx(107 + 5500)
+    assert growth.at(375) == pytest.approx(107 + 2125, rel=0.2)
+    assert growth.at(3000) == pytest.approx(107 + 10_000, rel=0.2)
+
+
+def test_growth_is_a_power_of_the_documents() -> None:
+    growth = Growth.of(100.0, (10, 50.0), (40, 150.0))
+    assert growth.at(10) == pytest.approx(150)
+    assert growth.at(160) == pytest.approx(100 + 450)
+    assert growth.at(1600) == pytest.approx(100 + 4500)
+    for n in (7, 40, 100, 160, 1000):
+        assert growth.most_documents(growth.at(n) + 0.01) == n
     assert growth.most_documents(0) == 0
+    assert Growth.of(0.0, (10, 0.0), (40, 100.0)).at(80) == 200
+    assert Growth.of(0.0, (10, 10.0), (40, 1000.0)).at(80) == 2000
 
 
 def test_a_sample_that_can_not_be_fitted_is_told(data: Dataset) -> None:

@@ -41,7 +41,8 @@ def update(
 ) -> None:
     """Add tagged documents to a model without training it (auto, knn, dxml): they vote at once.
 
-    Labels that the model does not know yet are taken in, words that it does not know are not.
+    Labels that the model does not know yet are taken in, and by knn new words, too. It tells when the model
+    should be fitted again.
 
     zipfel update model new.jsonl --out model2
 
@@ -70,15 +71,21 @@ def update(
             n_documents += _learn(loaded, feedback)
         loaded.threads = kept
         save_or_rescue(partial(loaded.save, force=force), target)
-    added, seconds = loaded.n_labels_ - known, time.monotonic() - start
-    if json:
-        facts = {"model": str(target), "added": n_documents, "new_labels": added}
-        print_json({**facts, "n_points": loaded.training_["n_points"], "seconds": round(seconds, 3)})
+    _report(loaded, target, n_documents, loaded.n_labels_ - known, time.monotonic() - start, as_json=json)
+
+
+def _report(model: Zipfel, target: Path, n_documents: int, added: int, seconds: float, *, as_json: bool) -> None:
+    n_points, growth = model.training_["n_points"], model.training_.get("growth")
+    if as_json:
+        facts = {"model": str(target), "added": n_documents, "new_labels": added, "n_points": n_points}
+        print_json({**facts, "growth": growth, "seconds": round(seconds, 3)})
         return
     typer.echo(
         f"{n_documents:,} documents and {added:,} new labels added in {seconds:.1f} s; "
-        f"the model in {target} now has {loaded.training_['n_points']:,} documents"
+        f"the model in {target} now has {n_points:,} documents"
     )
+    if growth is not None:
+        typer.echo(str(growth["advice"]))
 
 
 def _learn(model: Zipfel, file: Path) -> int:

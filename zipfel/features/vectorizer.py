@@ -53,8 +53,9 @@ class Vectorizer:
     r"""fit learns the vocabulary and in how many documents each word is; transform gives rows of length 1.
 
     A word is what (?u)\b\w\w+\b finds in the lower-case text. A value is count * idf, divided by the row's length, with
-    idf = ln((1 + n_points) / (1 + df)) + 1. Columns are in the order of the sorted words. Texts may be any iterable: it
-    is read once, a piece at a time, and only the vocabulary (and the rows, where rows are asked for) are held.
+    idf = ln((1 + n_points) / (1 + df)) + 1. Columns are in the order of the sorted words, those of `extend` follow.
+    Texts may be any iterable: it is read once, a piece at a time, and only the vocabulary (and the rows, where rows are
+    asked for) are held.
     """
 
     def __init__(self, config: VectorizerConfig | None = None) -> None:
@@ -111,6 +112,22 @@ class Vectorizer:
         return self._stacked(
             in_order(lambda rows: rows.weighed(columns[rows.table], idf, sublinear), _drained(counted))
         )
+
+    def extend(self, texts: Iterable[str]) -> int:
+        """Words of more texts that are new get columns behind the others; returns how many.
+
+        Known words keep their columns and weights, so that rows that were made before stay what they are. None is
+        added where `max_features` says how many there may be.
+        """
+        if self.config.max_features is not None:
+            return 0
+        fresh, before = Vectorizer(self.config), self.n_features
+        try:
+            fresh.fit(texts)
+        except DataError:  # no word is in so many texts
+            return 0
+        self._vocabulary, self._lookup = self.vocabulary_.with_more(fresh.vocabulary_), None
+        return self.n_features - before
 
     def transform(self, texts: Iterable[str]) -> sp.csr_matrix:
         """(n, n_features) float32, columns sorted; unknown words are ignored, a text without words is a zero row."""

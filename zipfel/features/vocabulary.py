@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ _TERM = re.compile(r"\w\w+(?: \w\w+)*")
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Column i is names[i]; names are sorted."""
+    """Column i is names[i]. Names that were learnt together are sorted; those of later texts stand behind them."""
 
     names: list[str]
     points: Array  # int64 (n_features,): documents with that word
@@ -49,6 +48,12 @@ class Vocabulary:
         columns[rows.ids[rows.indptr[1:] - 1]] = np.arange(len(self.names), dtype=np.int32)  # the longest comes last
         return table, columns
 
+    def with_more(self, other: Vocabulary) -> Vocabulary:
+        """With the words of later texts that are new behind its own, whose columns and weights stay as they are."""
+        new = [i for i, name in enumerate(other.names) if name not in self.columns]
+        names = [*self.names, *(other.names[i] for i in new)]
+        return Vocabulary(names, np.append(self.points, np.minimum(other.points[new], self.n_points)), self.n_points)
+
     def to_json(self) -> dict[str, Any]:
         return {"n_points": self.n_points, "words": self.names, "df": self.points.tolist()}
 
@@ -67,11 +72,8 @@ class Vocabulary:
                 raise ModelFileError(
                     f"the df of the vectoriser's word {name!r:.60} must be 1 to {n_points}, got {df!r:.60}"
                 )
-        for one, two in itertools.pairwise(names):
-            if one >= two:
-                raise ModelFileError(
-                    f"the vectoriser's words must be sorted and distinct: {one!r:.60} before {two!r:.60}"
-                )
+        if len(set(names)) < len(names):
+            raise ModelFileError("the vectoriser's words must be distinct")
         return cls(names, np.array(points, dtype=np.int64), n_points)
 
 

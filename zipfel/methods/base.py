@@ -29,6 +29,7 @@ class Method(ABC):
     gives_probabilities: its scores need no calibration.
     reads_texts: points come with their texts, and `predict` and `explain` take a sequence `texts`, a text a row.
     holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
+    takes_new_features: `partial_fit` may be given rows with more columns than there were; they stay from then on.
     """
 
     name: ClassVar[str]
@@ -40,6 +41,7 @@ class Method(ABC):
     gives_probabilities: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
     reads_texts: ClassVar[bool] = False
+    takes_new_features: ClassVar[bool] = False
     held_out_: HeldOutRanking | None = None
 
     def __init__(self, config: declared.Config) -> None:

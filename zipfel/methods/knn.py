@@ -63,6 +63,7 @@ class Knn(Method):
     name = "knn"
     title = "votes of the most similar training points"
     is_cheap = True
+    takes_new_features = True
     Config = KnnConfig
     config: KnnConfig
 
@@ -120,9 +121,10 @@ class Knn(Method):
         return sp.csr_matrix((weights[self.Y_.indices], self.Y_.indices, self.Y_.indptr), shape=self.Y_.shape)
 
     def partial_fit(self, points: Points) -> None:
-        """New points join the memory, and bring columns for labels that are new; how neighbours vote stays."""
-        known = sp.csr_matrix((self.Y_.data, self.Y_.indices, self.Y_.indptr), (len(self.index_), points.n_labels))
-        self._remember(Points(self.index_.rows, known).joined(points))
+        """New points join the memory, and bring columns for words and labels that are new; how neighbours vote
+        stays."""
+        known = (widened(self.index_.rows, points.n_features), widened(self.Y_, points.n_labels))
+        self._remember(Points(*known).joined(points))
         self.ballots_, self.priors_ = self._ballots(self.rule_.rarity), label_priors(self.Y_)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
@@ -163,6 +165,11 @@ class Knn(Method):
         self.index_ = SparseIndex(unpack_csr(whole, "X", (n_points, n_features)))
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self.ballots_, self.priors_ = self._ballots(self.rule_.rarity), label_priors(self.Y_)
+
+
+def widened(matrix: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
+    """With empty columns behind its own."""
+    return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], n_columns))
 
 
 def _votes(found: Neighbours, ballots: sp.csr_matrix, rule: Rule, k: int) -> Ranking:

@@ -134,7 +134,7 @@ def _ladder(model: Zipfel, train: Dataset) -> Iterator[dict[str, Any]]:
 def _with_fewer_documents(growth: Growth, changes: dict[str, Any], train: Dataset, allowed: float, limit: int) -> Plan:
     n = min(growth.most_documents(allowed), train.n_points)
     if n < min(_FEWEST, train.n_points):
-        raise ResourceError(_too_little(limit, growth.start + growth.rest))
+        raise ResourceError(_too_little(limit, growth.at(_FEWEST)))
     return Plan(changes, n, growth.at(n))
 
 
