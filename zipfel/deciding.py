@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,25 @@ from zipfel.threads import use_threads
 from zipfel.vocabularies import named_alike
 
 Self = TypeVar("Self", bound="Deciding")
+
+
+USUAL = 5
+"""Labels of a document where nothing else is said."""
+
+
+class Chooser(NamedTuple):
+    """width: labels that have to be ranked; choose: takes that ranking, and leaves those that are accepted."""
+
+    width: int
+    choose: Callable[[Ranking], Ranking]
+
+
+class Measured(NamedTuple):
+    """scores: by metric; truth: (n, n_labels or more), labels that the model does not know behind its own."""
+
+    scores: dict[str, float]
+    ranking: Ranking
+    truth: sp.csr_matrix
 
 
 class Deciding(Snapshots):
@@ -94,30 +113,33 @@ class Deciding(Snapshots):
         [['bike'], ['boat']]
         """
         now = self._fitted()
-        choose = now._chooser(threshold, limit, optimise, together=together)
-        wide = now._ranked(documents_of(X, text), now._width(limit, optimise))
-        return choose(wide).with_names(now.label_names_)
+        width, choose = now.chooser(threshold, limit, optimise, together=together)
+        return choose(now._ranked(documents_of(X, text), width)).with_names(now.label_names_)
 
-    def _width(self, limit: int | None, optimise: str | None) -> int:
-        """Labels that are ranked so that sets can be chosen among them."""
-        return min(self.n_labels_, CANDIDATES if limit is None or optimise else limit)
-
-    def _chooser(
-        self, threshold: float | str | None, limit: int | None, optimise: str | None, *, together: bool
-    ) -> Callable[[Ranking], Ranking]:
-        """Ranking -> the labels that are accepted."""
+    def chooser(
+        self,
+        threshold: float | str | None = None,
+        limit: int | None = None,
+        optimise: str | None = None,
+        *,
+        together: bool = False,
+    ) -> Chooser:
+        """What `predict_sets` does with a ranking of `width` labels."""
         if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
             raise ParameterError(f"limit must be at least 1, got {limit!r}")
         if together and optimise is None:
             raise ParameterError("labels of all documents are chosen together for a metric: name it with optimise")
         if optimise is None:
             accepted = parse_threshold("auto" if threshold is None else threshold)
-            return lambda wide: kept_labels(wide, self.thresholds_.accepted(wide, self.label_counts_, accepted), limit)
+            return Chooser(
+                min(self.n_labels_, CANDIDATES if limit is None else max(limit, CANDIDATES)),
+                lambda wide: kept_labels(wide, self.thresholds_.accepted(wide, self.label_counts_, accepted), limit),
+            )
         if threshold is not None:
             raise ParameterError("threshold and optimise are two ways to choose labels: give one of them")
         objective = Objective(optimise, self.thresholds_, self.label_counts_, int(self.training_["n_points"]))
-        choose = objective.together if together else objective.best
-        return lambda wide: choose(wide, limit or 5)
+        choose, k = objective.together if together else objective.best, limit or USUAL
+        return Chooser(min(self.n_labels_, max(CANDIDATES, k)), lambda wide: choose(wide, k))
 
     # -- measuring
 
@@ -136,19 +158,32 @@ class Deciding(Snapshots):
 
         threshold: as in `predict_sets`; adds the metrics of the sets of labels that reach it ("micro-F1@t", ...).
         """
+        return self.measure(X, y, ks=ks, threshold=threshold, text=text, labels=labels).scores
+
+    def measure(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        ks: Sequence[int] = (1, 3, 5),
+        threshold: float | str | None = None,
+        text: Names = None,
+        labels: str | None = None,
+    ) -> Measured:
+        """`evaluate`, with the ranking and the truth that the metrics come from."""
         now = self._fitted()
         ks = tuple(ks)
-        width = max((*ks, *([now._width(None, None)] if threshold is not None else ())), default=1)
-        ranking = now._ranked(documents_of(X, text), width)
+        chooser = None if threshold is None else now.chooser(threshold)
+        ranking = now._ranked(documents_of(X, text), max((*ks, chooser.width if chooser else 1)))
         data = as_dataset_of_any(X, y, text=text, labels=labels)
         truth = now._truth(data)
         warn(remarks_on_unknown(truth, now.label_counts_ > 0, now.label_names_, data.label_names))
         n_points = int(now.training_["n_points"])
         found = evaluate(ranking, truth, train_counts=now.label_counts_, n_train=n_points, ks=ks)
         found |= calibration_errors(ranking, truth, ks=ks)
-        if threshold is not None:
-            found |= evaluate_sets(now._chooser(threshold, None, None, together=False)(ranking), truth)
-        return found
+        if chooser is not None:
+            found |= evaluate_sets(chooser.choose(ranking), truth)
+        return Measured(found, ranking, truth)
 
     @holding_signals
     def reliability(self, X: Any, y: Any = None, *, k: int = 5) -> Reliability | None:

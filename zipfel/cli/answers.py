@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from zipfel.cli.console import json_text, one_line, say
 
 if TYPE_CHECKING:
+    from zipfel.data import Vocabulary
     from zipfel.data.chunks import Chunk
+    from zipfel.ranking import Ranking
 
 Labels = Sequence[tuple[str, float]]
 """(label, score) pairs, best first."""
+Told = Mapping[str, Sequence[str | None]]
+"""ids, names and notations, parallel to a document's labels; nothing without a vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +27,35 @@ class Answer:
     id: str | None
     title: str
     labels: Labels = ()
+    told: Told = field(default_factory=dict)
     error: str | None = None
 
+    @property
+    def shown(self) -> Labels:
+        """With names for people in place of identifiers."""
+        names = self.told.get("names")
+        if names is None:
+            return self.labels
+        return [(str(name), score) for name, (_, score) in zip(names, self.labels, strict=True)]
 
-def answers_of(chunk: Chunk, rows: Iterable[Labels], *, null_faults: bool) -> Iterator[Answer]:
+
+def labelled(ranking: Ranking, vocabulary: Vocabulary | None, language: str | None) -> Iterator[tuple[Labels, Told]]:
+    """Of each document its labels, and what the vocabulary tells of them."""
+    from zipfel.vocabularies import told
+
+    if vocabulary is None:
+        yield from ((row, {}) for row in ranking.rows())
+    else:
+        yield from zip(ranking.rows(), told(ranking, vocabulary, language), strict=True)
+
+
+def answers_of(chunk: Chunk, rows: Iterable[tuple[Labels, Told]], *, null_faults: bool) -> Iterator[Answer]:
     """The answers in the order of the input. A fault is told on stderr; with null_faults it is an answer, too."""
     found, place = iter(rows), 0
     for row in range(chunk.n_rows):
         fault = chunk.faults.get(row)
         if fault is None:
-            yield Answer(chunk.ids[place], title_of(chunk, place), next(found))
+            yield Answer(chunk.ids[place], title_of(chunk, place), *next(found))
             place += 1
             continue
         say(f"zipfel: {fault}" + ("" if null_faults else "; skipped"))
@@ -51,7 +74,8 @@ def title_of(chunk: Chunk, place: int) -> str:
 
 
 def as_json(answer: Answer) -> str:
-    """{"schema": 1, "id": ..., "labels": [...], "scores": [...]}; id is null where the document has none.
+    """{"schema": 1, "id": ..., "labels": [...], "scores": [...]}; id is null where the document has none. With a
+    vocabulary there are "ids", "names" and "notations", too.
 
     >>> as_json(Answer("7", "7", [("bike", 0.5)]))
     '{"schema": 1, "id": "7", "labels": ["bike"], "scores": [0.5]}'
@@ -59,14 +83,14 @@ def as_json(answer: Answer) -> str:
     if answer.error is not None:
         return json_text({"id": None, "labels": None, "scores": None, "error": answer.error})
     names, scores = [name for name, _ in answer.labels], [round(score, 6) for _, score in answer.labels]
-    return json_text({"id": answer.id, "labels": names, "scores": scores})
+    return json_text({"id": answer.id, "labels": names, "scores": scores, **answer.told})
 
 
 def as_line(answer: Answer) -> str:
     """The title, then each label with its score, with tabs between them."""
     if answer.error is not None:
         return f"{answer.title}\tnot read"
-    return "\t".join([answer.title, *(f"{one_line(name)} {score:.3f}" for name, score in answer.labels)])
+    return "\t".join([answer.title, *(f"{one_line(name)} {score:.3f}" for name, score in answer.shown)])
 
 
 def write_lines(answers: Iterable[Answer], form: Callable[[Answer], str]) -> None:
@@ -85,7 +109,7 @@ def write_tables(answers: Iterable[Answer]) -> None:
         if answer.error is not None:
             screen.print(f"{answer.title}: not read", markup=False)
         else:
-            screen.print(prediction_table(answer.title, answer.labels))
+            screen.print(prediction_table(answer.title, answer.shown))
 
 
 def writer(*, json: bool) -> Callable[[Iterable[Answer]], None]:

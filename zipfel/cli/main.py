@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, bundled, data, explain, fit, inspect, labels, predict, report, serve, update
+from zipfel.cli import bench, bundled, data, evaluate, explain, fit, inspect, labels, predict, report, serve, update
 from zipfel.cli.console import run_guarded
 
 DEBUG, TRUST = "--debug", "--trust-data"
@@ -24,7 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("fit")(fit.fit)
-app.command("evaluate")(predict.evaluate)
+app.command("evaluate")(evaluate.evaluate)
+app.command("calibrate")(evaluate.calibrate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("update")(update.update)

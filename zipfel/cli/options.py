@@ -51,4 +51,17 @@ Vocabulary = Annotated[
 ]
 UnknownLabels = Annotated[str, typer.Option(help="Labels that are not in the vocabulary: skip or refuse.")]
 Language = Annotated[str | None, typer.Option(help="Language of the names that are shown, e.g. en.")]
+_LIMIT = "Labels a document, at most (5; with --threshold 100)."
+Limit = Annotated[int | None, typer.Option("-k", "--k", "--limit", min=1, help=_LIMIT, show_default=False)]
+Threshold = Annotated[
+    str | None,
+    typer.Option(help="Accept labels from this probability on: 0.5, auto (best micro-F1) or auto:document."),
+]
+Optimise = Annotated[
+    str | None,
+    typer.Option(help="Choose the labels that are best by precision, recall, micro-f1, macro-f1, psp or coverage."),
+]
+Together = Annotated[
+    bool, typer.Option("--together", help="With --optimise: choose the labels of all documents at once.")
+]
 Model = Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")]

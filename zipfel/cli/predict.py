@@ -1,78 +1,40 @@
-"""`zipfel predict` and `zipfel evaluate`."""
+"""`zipfel predict`."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from zipfel.cli.answers import answers_of, writer
-from zipfel.cli.console import print_json, say
-from zipfel.cli.fit import read_told
+from zipfel.cli.answers import answers_of, labelled, writer
+from zipfel.cli.console import say
 from zipfel.cli.options import (
-    KS,
     Address,
     Format,
-    Json,
-    LabelColumn,
-    Labels,
-    LabelSeparator,
+    Language,
+    Limit,
     Model,
     OnError,
+    Optimise,
     TextColumn,
     Threads,
+    Threshold,
+    Together,
     Workers,
 )
 from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
-    from zipfel.cli.answers import Labels as Answers
     from zipfel.data import Dataset
+    from zipfel.deciding import Chooser
+    from zipfel.ranking import Ranking
     from zipfel.run import Progress
 
 T = TypeVar("T")
-
-
-def evaluate(
-    model: Model,
-    test: Annotated[str, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")],
-    k: Annotated[str, typer.Option("-k", "--k", help="Ranks to measure at, e.g. 1,3,5.")] = KS,
-    labels: Labels = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    label_separator: LabelSeparator = None,
-    format_: Format = "auto",
-    threads: Threads = None,
-    json: Json = False,
-) -> None:
-    """Measure a model on tagged documents: P, nDCG, R, PSP, PSnDCG, coverage and macro-F1 at k.
-
-    zipfel evaluate model test.jsonl --json
-    """
-    from zipfel.classifier import Zipfel
-    from zipfel.data import read
-
-    ks = parse_ks(k)
-    loaded = Zipfel.load(model)
-    loaded.threads = threads
-    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    dataset = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
-    start = time.monotonic()
-    with TerminalProgress().task("evaluating"):
-        scores = loaded.evaluate(dataset, ks=ks)
-    seconds = time.monotonic() - start
-    if json:
-        print_json({"model": str(model), "n_points": dataset.n_points, "seconds": round(seconds, 3), **scores})
-        return
-    from zipfel.cli.show import console, metric_table
-
-    console().print(metric_table(scores, ks, f"{loaded.method} on {dataset.n_points:,} documents"))
-    typer.echo(f"{seconds:.1f} s, {1000 * seconds / max(1, dataset.n_points):.2f} ms a document")
 
 
 def predict(
@@ -80,7 +42,11 @@ def predict(
     file: Annotated[
         str, typer.Argument(help="Documents: JSONL, CSV, a text a line, or sparse rows; - is standard input.")
     ] = "-",
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Labels a document.")] = 5,
+    k: Limit = None,
+    threshold: Threshold = None,
+    optimise: Optimise = None,
+    together: Together = False,
+    language: Language = None,
     text_column: TextColumn = None,
     format_: Format = "auto",
     on_error: OnError = "stop",
@@ -94,11 +60,14 @@ def predict(
     Standard input is plain text, one document a line, unless its first line is a JSON object with "text"; --format
     names any other format.
 
+    With --threshold only labels that are likely enough; with --optimise those that are best by a metric.
+
     echo "a fast text editor for the terminal" | zipfel predict model -
     """
     from zipfel.classifier import Zipfel
     from zipfel.data.chunks import check_source, read_chunks
     from zipfel.errors import ParameterError
+    from zipfel.vocabularies import check_language
 
     check_source(format_, on_error)
     if address is not None and workers is None:
@@ -107,31 +76,62 @@ def predict(
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
     loaded = Zipfel.load(model)
     loaded.threads = threads
+    language = check_language(loaded.vocabulary_, language)
+    chooser = _chooser(loaded, k, threshold, optimise, together=together)
     texts = loaded.rows_.vectorizer is not None
     chunks = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
-    k, write = min(k, loaded.n_labels_), writer(json=json)
+    write, width = writer(json=json), chooser.width
     asked = ((chunk, chunk.documents) for chunk in chunks)
-    answered = _answered(loaded, asked, k) if workers is None else _answered_by(model, asked, k, workers, address)
+    ranked = _ranked(loaded, asked, width) if workers is None else _ranked_by(model, asked, width, workers, address)
     with _progress(file).task("predicting") as task:
-        for chunk, rows in answered:
+        for chunk, ranking in _all_at_once(ranked, chooser) if together else _chosen(ranked, chooser):
+            rows = () if ranking is None else labelled(ranking, loaded.vocabulary_, language)
             write(answers_of(chunk, rows, null_faults=on_error == "null"))
             task.advance(chunk.n_rows)
 
 
-def _answered(model: Zipfel, asked: Iterable[tuple[T, Dataset]], k: int) -> Iterator[tuple[T, Iterable[Answers]]]:
-    """Each item and the labels of its documents."""
+def _chooser(
+    model: Zipfel, limit: int | None, threshold: str | None, optimise: str | None, *, together: bool
+) -> Chooser:
+    from zipfel.deciding import USUAL, Chooser
+
+    if threshold is None and optimise is None and not together:
+        return Chooser(min(limit or USUAL, model.n_labels_), lambda ranking: ranking)
+    return model.chooser(threshold, limit, optimise, together=together)
+
+
+def _ranked(model: Zipfel, asked: Iterable[tuple[T, Dataset]], k: int) -> Iterator[tuple[T, Ranking | None]]:
+    """Each item and the labels of its documents, none where it has no documents."""
     for item, documents in asked:
-        yield item, model.predict(documents, k=k).rows() if len(documents) else ()
+        yield item, model.predict(documents, k=k) if len(documents) else None
 
 
-def _answered_by(
+def _ranked_by(
     folder: Path, asked: Iterable[tuple[T, Dataset]], k: int, workers: int, address: str | None
-) -> Iterator[tuple[T, Iterable[Answers]]]:
-    """`_answered` by the workers of a Ray cluster."""
+) -> Iterator[tuple[T, Ranking | None]]:
+    """`_ranked` by the workers of a Ray cluster."""
     from zipfel.scale.predicting import predict_partitions
 
-    for item, ranking in predict_partitions(folder, asked, k, workers=workers, address=address):
-        yield item, ranking.rows() if ranking is not None else ()
+    yield from predict_partitions(folder, asked, k, workers=workers, address=address)
+
+
+def _chosen(ranked: Iterable[tuple[T, Ranking | None]], chooser: Chooser) -> Iterator[tuple[T, Ranking | None]]:
+    for item, ranking in ranked:
+        yield item, None if ranking is None else chooser.choose(ranking)
+
+
+def _all_at_once(ranked: Iterable[tuple[T, Ranking | None]], chooser: Chooser) -> Iterator[tuple[T, Ranking | None]]:
+    """The same with the labels of all documents chosen together, when the last one is there."""
+    from zipfel.ranking import Ranking
+
+    items = list(ranked)
+    parts = [ranking for _, ranking in items if ranking is not None]
+    whole = chooser.choose(Ranking.concatenate(parts)) if parts else None
+    at = 0
+    for item, ranking in items:
+        n = 0 if ranking is None else len(ranking)
+        yield item, whole[at : at + n] if whole is not None and n else None
+        at += n
 
 
 def _progress(file: str) -> Progress:
@@ -140,15 +140,3 @@ def _progress(file: str) -> Progress:
 
     typed = file == "-" and sys.stdin.isatty()
     return Silent() if typed or sys.stdout.isatty() else TerminalProgress()
-
-
-def parse_ks(words: str) -> tuple[int, ...]:
-    from zipfel.errors import ParameterError
-
-    try:
-        ks = tuple(sorted({int(word) for word in words.split(",")}))
-    except ValueError:
-        ks = ()
-    if not ks or ks[0] < 1:
-        raise ParameterError(f"--k takes whole numbers from 1 on, such as 1,3,5; got {words!r}")
-    return ks

@@ -13,6 +13,7 @@ from zipfel.cli.console import one_line, printable
 
 if TYPE_CHECKING:
     from zipfel.config import Parameter
+    from zipfel.metrics import Reliability
 
 BUCKETS = ("head", "torso", "tail")
 
@@ -43,6 +44,33 @@ def _suffix(key: str) -> str:
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
+
+
+def set_table(scores: Mapping[str, float], threshold: str) -> Table:
+    """Metrics of the labels that reach a threshold."""
+    table = Table(title=f"labels from the threshold {threshold} on", title_justify="left", header_style="bold")
+    found = {name.removesuffix("@t"): value for name, value in scores.items() if name.endswith("@t")}
+    for name in found:
+        table.add_column(name if name == "labels" else f"{name} (%)", justify="right")
+    table.add_row(*(f"{value:.2f}" if name == "labels" else _percent(value) for name, value in found.items()))
+    return table
+
+
+def reliability_table(found: Reliability, k: int) -> Table:
+    """A bar for each bin of probability: as long as the share of its labels that are true; | marks the probability."""
+    title = f"reliability of the first {k}: ECE {100 * found.error:.2f} %"
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column, justify in (("probability", "right"), ("true", "right"), ("labels", "right"), ("", "left")):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for probability, share, size in zip(found.probability, found.share, found.size, strict=True):
+        bar = list("█" * round(_BAR * share) + " " * (_BAR + 1 - round(_BAR * share)))
+        bar[round(_BAR * probability)] = "|"
+        table.add_row(_percent(probability), _percent(share), f"{size:,}", "".join(bar))
+    return table
+
+
+_BAR = 40
+"""Signs of the longest bar."""
 
 
 def prediction_table(title: str, labels: Iterable[tuple[str, float]]) -> Table:

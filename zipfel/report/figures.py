@@ -89,6 +89,25 @@ def _svg(body: Sequence[str], title: str) -> str:
     )
 
 
+_STYLE = (
+    "svg{background:#fff}svg text{font:12px system-ui,sans-serif;fill:#1c1e21}.grid{stroke:#d0d4da}"
+    ".line{fill:none;stroke:#1f6feb;stroke-width:2}.line.diagonal{stroke:#888;stroke-dasharray:4 4}circle{fill:#1f6feb}"
+)
+
+
+def alone(svg: str) -> str:
+    """A figure as a file of its own, with its style.
+
+    >>> alone(bar_chart(Bars([], []), "nothing")).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    True
+    """
+    start, end = svg.split(">", 1)
+    return f'{start.replace("<svg", _SVG, 1)} width="{_WIDTH}" height="{_HEIGHT}"><style>{_STYLE}</style>{end}\n'
+
+
+_SVG = '<svg xmlns="http://www.w3.org/2000/svg"'
+
+
 def _legend(names: Sequence[str]) -> str:
     if len(names) < 2:
         return ""

@@ -1,0 +1,163 @@
+"""`zipfel evaluate` and `zipfel calibrate`."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zipfel.cli.console import print_json
+from zipfel.cli.fit import read_told
+from zipfel.cli.options import (
+    KS,
+    Force,
+    Format,
+    Json,
+    LabelColumn,
+    Labels,
+    LabelSeparator,
+    Model,
+    TextColumn,
+    Threads,
+    Threshold,
+)
+from zipfel.cli.progress import TerminalProgress
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+    from zipfel.metrics import Reliability
+    from zipfel.ranking import Ranking
+
+Tagged = Annotated[str, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")]
+
+
+def evaluate(
+    model: Model,
+    test: Tagged,
+    k: Annotated[str, typer.Option("-k", "--k", help="Ranks to measure at, e.g. 1,3,5.")] = KS,
+    threshold: Threshold = None,
+    diagram: Annotated[Path | None, typer.Option(help="Write the reliability diagram to this SVG file.")] = None,
+    labels: Labels = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    label_separator: LabelSeparator = None,
+    format_: Format = "auto",
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Measure a model on tagged documents: ranking, sets of labels, and whether probabilities mean what they say.
+
+    P, nDCG, R, RP, F1, PSP, PSnDCG, coverage, ECE and Brier at k; with --threshold F1 of the labels that reach it.
+
+    zipfel evaluate model test.jsonl --json
+    """
+    from zipfel.classifier import Zipfel
+    from zipfel.data import read
+
+    ks = parse_ks(k)
+    loaded = Zipfel.load(model)
+    loaded.threads = threads
+    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    dataset = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
+    start = time.monotonic()
+    with TerminalProgress().task("evaluating"):
+        scores, ranking, truth = loaded.measure(dataset, ks=ks, threshold=threshold)
+    seconds = time.monotonic() - start
+    shown = None if json and diagram is None else _reliability(ranking, truth, max(ks))
+    if diagram is not None and shown is not None:
+        write_diagram(diagram, shown, max(ks))
+    if json:
+        print_json({"model": str(model), "n_points": dataset.n_points, "seconds": round(seconds, 3), **scores})
+        return
+    from zipfel.cli.show import console, metric_table, reliability_table, set_table
+
+    console().print(metric_table(scores, ks, f"{loaded.method} on {dataset.n_points:,} documents"))
+    if threshold is not None:
+        console().print(set_table(scores, threshold))
+    if shown is not None:
+        console().print(reliability_table(shown, max(ks)))
+    typer.echo(f"{seconds:.1f} s, {1000 * seconds / max(1, dataset.n_points):.2f} ms a document")
+
+
+def calibrate(
+    model: Model,
+    data: Tagged,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the new model (default: it replaces the old one).")
+    ] = None,
+    labels: Labels = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    label_separator: LabelSeparator = None,
+    format_: Format = "auto",
+    threads: Threads = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Learn probabilities and thresholds anew, on tagged documents that the model was not trained on.
+
+    The ranking stays as it is.
+
+    zipfel calibrate model recent.jsonl --out model2
+    """
+    from zipfel.classifier import Zipfel
+    from zipfel.data import read
+    from zipfel.persistence import save_or_rescue, writing
+
+    target = out or model
+    loaded = Zipfel.load(model)
+    loaded.threads, kept = threads, loaded.threads
+    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    dataset = read_told(read, data, {**options, "label_separator": label_separator, "format": format_})
+    with writing(target, force):
+        with TerminalProgress().task("calibrating"):
+            before = loaded.evaluate(dataset)
+            after = loaded.calibrate(dataset).evaluate(dataset)
+        loaded.threads = kept
+        save_or_rescue(partial(loaded.save, force=force), target)
+    errors = {f"ECE@{k}": (before.get(f"ECE@{k}"), after[f"ECE@{k}"]) for k in (1, 3, 5)}
+    if json:
+        print_json({"model": str(target), "n_points": dataset.n_points, **errors, **loaded.thresholds_.facts()})
+        return
+    told = "; ".join(f"{name} {_percent(a)} before, {_percent(b)} now" for name, (a, b) in errors.items())
+    typer.echo(f"{told} (per cent, on the {dataset.n_points:,} documents themselves); the model is in {target}")
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def _reliability(ranking: Ranking, truth: sp.csr_matrix, k: int) -> Reliability | None:
+    """Of the first k labels of all documents; none where the scores are no probabilities."""
+    from zipfel.metrics.calibration import reliability, top_pairs
+
+    p, hits = top_pairs(ranking, truth, k)
+    return reliability(p, hits) if len(p) and p.min() >= 0 and p.max() <= 1 else None
+
+
+def write_diagram(file: Path, found: Reliability, k: int) -> None:
+    """The diagram as an SVG file that needs nothing else."""
+    from zipfel.errors import ParameterError
+    from zipfel.report.figures import alone, reliability_diagram
+
+    if not file.parent.is_dir():
+        raise ParameterError(f"--diagram: the folder {file.parent} does not exist; make it first")
+    title = f"Reliability of the first {k} labels, ECE {100 * found.error:.2f} %"
+    drawn = reliability_diagram(found.probability, found.share, found.size, title)
+    file.write_text(alone(drawn), encoding="utf-8")
+
+
+def parse_ks(words: str) -> tuple[int, ...]:
+    from zipfel.errors import ParameterError
+
+    try:
+        ks = tuple(sorted({int(word) for word in words.split(",")}))
+    except ValueError:
+        ks = ()
+    if not ks or ks[0] < 1:
+        raise ParameterError(f"--k takes whole numbers from 1 on, such as 1,3,5; got {words!r}")
+    return ks
