@@ -5,7 +5,8 @@ A module of this folder declares its paper's tables and calls `main(NAME, TABLES
     python -m benchmarks.papers.lightdxml [TABLE...] [--data delicious] [--seeds 3] [--points 2000] [--show]
 
 runs each (data set, method, seed) that is not measured yet in a process of its own (`zipfel.bench`), writes the rows
-to benchmarks/papers/<name>.json, draws docs/figures/papers/<name>-<table>.svg, and prints Markdown. `--points 2000`
+to benchmarks/papers/<name>.json, draws docs/figures/papers/<name>-<table>.svg, prints Markdown, and puts it between the
+table's marks in docs/methods/<name>.md. `--points 2000`
 draws so many points of train for a reduced run. `--show` prints and draws what is in the JSON file and runs nothing.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.papers.pages import PAGES, put
 from benchmarks.papers.picture import draw
 from benchmarks.papers.rows import COSTS, Published, Row, Table, Variant, markdown
 from benchmarks.papers.special import Special
@@ -43,8 +45,9 @@ def main(name: str, tables: Sequence[Table], description: str | None = None, spe
             measured = [row for data in asked.data or table.data for row in run(asked, table, data)]
             rows = write_rows(asked.rows / f"{name}.json", tables, table, measured)
         if rows:
-            print(markdown(table, rows), flush=True)
-            print(f"![{table.title}]({draw(table, rows, asked.figures / f'{name}-{table.name}.svg')})\n")
+            picture = draw(table, rows, asked.figures / f"{name}-{table.name}.svg")
+            print(markdown(table, rows), f"![{table.title}]({picture})\n", sep="\n", flush=True)
+            put(name, table.name, markdown(table, rows), picture, asked.pages)
     for further in special:
         if not asked.tables or further.name in asked.tables:
             further.run(asked, name)
@@ -62,6 +65,7 @@ def arguments(description: str, tables: Sequence[Table | Special]) -> argparse.N
     parser.add_argument("--out", type=Path, default=Path("bench-out"), help="where finished runs are kept")
     parser.add_argument("--rows", type=Path, default=HERE, help="where the rows are kept")
     parser.add_argument("--figures", type=Path, default=FIGURES)
+    parser.add_argument("--pages", type=Path, default=PAGES, help="where the methods' pages are")
     parser.add_argument("--show", action="store_true", help="run nothing, print what is there")
     asked = parser.parse_args()
     for word in asked.tables:

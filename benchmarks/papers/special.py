@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks import small
+from benchmarks.papers.pages import put
 from zipfel.bench.systems import parse_method
 from zipfel.methods import Method, Points, make_method
 from zipfel.run import Run
@@ -54,9 +55,10 @@ class Special:
                 rows = [row for row in rows if row["data"] != Path(data).name] + found
             lines = ",\n".join(json.dumps(row) for row in rows)
             file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-        print(markdown(self.title, ("data", *self.columns), rows), flush=True)
-        if self.x and rows:
-            print(f"![{self.title}]({self.draw(rows, asked.figures / f'{paper}-{self.name}.svg')})\n")
+        text = markdown(self.title, ("data", *self.columns), rows)
+        picture = self.draw(rows, asked.figures / f"{paper}-{self.name}.svg") if self.x and rows else None
+        print(text, *([f"![{self.title}]({picture})\n"] if picture else []), sep="\n", flush=True)
+        put(paper, self.name, text, picture, asked.pages)
 
     def draw(self, rows: Sequence[Row], file: Path) -> Path:
         """A panel for each data set, a curve for each value of `curve`; means over rows with the same x."""

@@ -37,9 +37,15 @@ def test_a_facet_is_what_stands_before_the_colons(tmp_path):
 def test_rows_are_measured_kept_and_drawn(tmp_path, capsys):
     rows = [{"x": x, "who": who, "y": x * 2.0} for x in (1, 2) for who in ("a", "b")]
     special = Special("toy", "A toy", ("x", "who", "y"), lambda asked, data: iter(rows), ("d",), "x", "who", "y")
-    asked = argparse.Namespace(rows=tmp_path, figures=tmp_path, show=False, data=[])
+    asked = argparse.Namespace(rows=tmp_path, figures=tmp_path, pages=tmp_path, show=False, data=[])
+    page = tmp_path / "paper.md"
+    page.write_text("a\n<!-- table: toy, picture -->\nold\n<!-- end -->\nb\n")
     special.run(asked, "paper")
     special.run(argparse.Namespace(**{**vars(asked), "show": True}), "paper")
     shown = capsys.readouterr().out
     assert shown.count("| d | 2 | b | 4 |") == 2
+    written = page.read_text()
+    assert written.startswith("a\n<!-- table: toy, picture -->\n### A toy\n")
+    assert written.endswith("\n![A toy](paper-toy.svg)\n<!-- end -->\nb\n")
+    assert "old" not in written
     assert (tmp_path / "paper-toy.svg").read_text().startswith("<?xml")

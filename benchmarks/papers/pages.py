@@ -1,0 +1,27 @@
+"""Tables go into the method's page, between `<!-- table: NAME -->` and `<!-- end -->`."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "methods"
+
+
+def put(paper: str, table: str, text: str, picture: Path | None = None, pages: Path = PAGES) -> bool:
+    """Replaces what stands between the table's marks by the Markdown and, where its marks ask for one, the picture.
+
+    `<!-- table: accuracy, picture -->` asks for it. False where the page has no such marks.
+    """
+    page = pages / f"{paper}.md"
+    marks = re.compile(rf"(<!-- table: {re.escape(table)}(, picture)? -->\n).*?(<!-- end -->)", re.DOTALL)
+    found = marks.search(before := page.read_text(encoding="utf-8")) if page.is_file() else None
+    if found is None:
+        return False
+    body = text.rstrip() + "\n"
+    if found[2] and picture is not None:
+        title = body.partition("\n")[0].lstrip("# ")
+        body += f"\n![{title}]({Path(os.path.relpath(picture, pages)).as_posix()})\n"
+    page.write_text(before[: found.start()] + found[1] + body + found[3] + before[found.end() :], encoding="utf-8")
+    return True
