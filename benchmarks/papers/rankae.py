@@ -97,8 +97,8 @@ def autoencoder(asked: argparse.Namespace, data: str) -> Iterator[Row]:
             }
             found = evaluate(method.predict(test.X, 5), test.Y, ks=(1, 5))
             quality = {f"documents P@{k}": round(100 * found[f"P@{k}"], 2) for k in (1, 5)}
-            chosen = {name: method.chosen_["setting"][name] for name in ("balance", "margin")}
-            yield {"objective": name, "seed": seed, **own, **quality, **chosen, "epochs": method.chosen_["epochs"]}
+            chosen = {name: method.chosen_[name] for name in ("lambda", "m", "epochs")}
+            yield {"objective": name, "seed": seed, **own, **quality, **chosen}
 
 
 RATES = (0.0, 0.2, 0.4, 0.6)
@@ -215,7 +215,7 @@ def _highlight(found: list, file: Path) -> None:  # type: ignore[type-arg]
 
 SPECIAL = [
     Special("autoencoder", "What the auto-encoder decodes", ("objective", "seed", "label sets P@1", "label sets P@5",
-            "documents P@1", "documents P@5", "balance", "margin", "epochs"), autoencoder, ("delicious",)),
+            "documents P@1", "documents P@5", "lambda", "m", "epochs"), autoencoder, ("delicious",)),
     Special("noise", "Figure 3: noisy labels", ("noise", "noise rate", "system", "seed", "P@1", "P@5"), noise,
             ("debian-tags", "delicious"), "noise rate", "curve", "P@1"),
     Special("attention", "Figure 5: attention by the spread of the first word vectors", ("start", "P@1", "5 %", "95 %",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from zipfel.methods.rankae import RankAeConfig
 from zipfel.points import Points
-from zipfel.training.held_out import hold_out, split_to_choose
+from zipfel.training.held_out import candidates_of, hold_out, split_to_choose
 
 
 def _points(n: int, n_labels: int) -> Points:
@@ -41,3 +42,13 @@ def test_what_is_trained_on_what_chooses_and_all_points() -> None:
     assert (rest, held.n_points, held.n_labels, everything.n_points) == (points, 5, 4, 105)
     few = _points(9, 2)
     assert split_to_choose(few, None, 0.2, np.random.default_rng(0)) == (few, few, few)
+
+
+def test_what_a_config_leaves_open_is_tried_each_once() -> None:
+    settings = ({"balance": 10.0, "margin": 0.2}, {"balance": 3.0, "margin": 0.1})
+    assert [(c.balance, c.margin) for c in candidates_of(RankAeConfig(), settings)] == [(10.0, 0.2), (3.0, 0.1)]
+    assert [(c.balance, c.margin) for c in candidates_of(RankAeConfig(margin=0.5), settings)] == [
+        (10.0, 0.5),
+        (3.0, 0.5),
+    ]
+    assert len(candidates_of(RankAeConfig(margin=0.5, balance=1.0), settings)) == 1

@@ -53,7 +53,7 @@ from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
-from zipfel.training.held_out import split_to_choose
+from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import fingerprints
 
 SOURCES = ("labels", "sets", "points")
@@ -161,14 +161,13 @@ class Mnn(Method):
 
     def _choose(self, rest: Points, held: Points, run: Run) -> tuple[dict[str, Any], Blend]:
         """The setting and the votes with the best mean of P@1, P@3, P@5 on points that the encoders have not seen."""
-        own = self.config.to_dict()
-        tried = [{k: own[k] or v for k, v in setting.items()} for setting in SETTINGS[self.config.loss]]
-        tried = tried[:1] if tried[0] == tried[1] else tried
-        configs = [self.config.replace(**setting) for setting in tried]
+        settings = SETTINGS[self.config.loss]
+        configs = candidates_of(self.config, settings)
         found = at_once(*(partial(self._judge, c, rest, held, run, f"mnn-{i}") for i, c in enumerate(configs)))
         best = max(range(len(found)), key=lambda i: found[i][1])
-        run.progress.message(f"mean P@1,3,5 {found[best][1]:.4f} with {tried[best]}, {found[best][0].facts()}")
-        return tried[best], found[best][0]
+        setting = {name: getattr(configs[best], name) for name in settings[0]}
+        run.progress.message(f"mean P@1,3,5 {found[best][1]:.4f} with {setting}, {found[best][0].facts()}")
+        return setting, found[best][0]
 
     def _judge(self, c: MnnConfig, rest: Points, held: Points, run: Run, name: str) -> tuple[Blend, float]:
         """The best votes of one pair of encoders, and how good they are."""

@@ -54,15 +54,14 @@ from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
 from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
-from zipfel.nn.autoencoder import LabelAutoencoder, Trained, log_odds
+from zipfel.nn.autoencoder import LabelAutoencoder, Trained, first_tables
 from zipfel.nn.bag import LocalRows
-from zipfel.nn.table import Table
 from zipfel.nn.word_vectors import word_start
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once
 from zipfel.training import Batch, Batches, CandidateSampler, History, Plan, Trainer
-from zipfel.training.held_out import split_to_choose
+from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import same_sets
 
 Floats = npt.NDArray[np.float32]
@@ -74,8 +73,6 @@ _STEPS, _EPOCHS = 1300, (10, 60)
 STRETCHES = (1.0, 1.15, 1.3, 1.5)
 """Factors that are tried on documents' codes."""
 READOUTS = ("decoder", "neighbours", "both")
-_NEVER = -20.0
-"""Logit of labels that train does not have: the decoder can't know them."""
 
 
 @dataclass(frozen=True)
@@ -200,13 +197,11 @@ class RankAe(Method):
 
     def _choose(self, rest: Points, held: Points, run: Run) -> tuple[RankAeConfig, float]:
         """lambda, m and the number of epochs with the best mean of the decoder's P@1, P@3, P@5 on held-out points."""
-        own = self.config.to_dict()
-        tried = [{k: own[k] if own[k] is not None else v for k, v in s.items()} for s in SETTINGS[self.config.loss]]
-        configs = [self.config.replace(**s) for s in tried if s is tried[0] or s != tried[0]]
+        configs = candidates_of(self.config, SETTINGS[self.config.loss])
         judged = at_once(*(partial(self._judge, c, rest, held, run, f"rankae-{i}") for i, c in enumerate(configs)))
         best = max(range(len(judged)), key=lambda i: judged[i][0])
         quality, self.trained_, found = judged[best]
-        self.chosen_: dict[str, Any] = {"setting": tried[best], **found}
+        self.chosen_: dict[str, Any] = {"lambda": configs[best].balance, "m": configs[best].margin, **found}
         run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.chosen_}")
         return configs[best].replace(epochs=found["epochs"]), found["stretch"]
 
@@ -234,13 +229,8 @@ class RankAe(Method):
     ) -> tuple[Trained, History]:  # fmt: skip
         """quality: asked after each epoch; the best epoch's weights stay."""
         network, labelled = self._network(run.seed), np.flatnonzero(np.diff(train.Y.indptr))
-        names = run.feature_names
-        tables = {
-            "features": Table(word_start(train.X, c.word_dim, c.start, run.rng(31), c.words, names), decay=c.decay),
-            "encoder": Table.normal(train.n_labels, c.hidden, 0.1, run.rng(32), decay=c.decay),
-            "labels": Table.normal(train.n_labels, c.hidden, 0.05, run.rng(33), decay=c.decay),
-            "bias": Table(log_odds(train.Y)),
-        }
+        words = word_start(train.X, c.word_dim, c.start, run.rng(31), c.words, run.feature_names)
+        tables = first_tables(train, words, c.hidden, c.decay, (run.rng(32), run.rng(33)))
         sampler = CandidateSampler(train.Y, n_sampled=c.sampled, power=0.5, all_below=c.all_below)
         batches = Batches(
             train.X, train.Y, size=c.batch, seed=run.seed, candidates=sampler, keep=c.keep, rows=labelled,
@@ -252,9 +242,7 @@ class RankAe(Method):
             run, batches, lambda batch, rows: self.objective(c, batch, rows, network), plan, tables=tables,
             module=network, validate=None if quality is None else partial(quality, now), name=name,
         ).fit()  # fmt: skip
-        never = np.bincount(train.Y.indices, minlength=train.n_labels) == 0
-        tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
-        return Trained.of(network, tables), history
+        return Trained.of(network, tables, train.Y), history
 
     def _network(self, seed: int) -> LabelAutoencoder:
         c = self.config

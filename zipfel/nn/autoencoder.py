@@ -34,6 +34,8 @@ _SAMPLE = 4096
 """Rows that a mean is taken of."""
 _KEPT = ("features", "labels", "bias")
 """Tables that prediction needs."""
+_NEVER = -20.0
+"""Logit of labels that train does not have: the decoder can't know them."""
 _WORDS = "float16"
 """How word vectors are kept: there are many of them, and attention is not that exact."""
 
@@ -125,8 +127,11 @@ class Trained:
     tables: Mapping[str, Tensor]
 
     @classmethod
-    def of(cls, network: LabelAutoencoder, tables: Mapping[str, Table]) -> Trained:
-        """Just trained: what the optimiser knows of the tables is let go, and words are rounded as they are kept."""
+    def of(cls, network: LabelAutoencoder, tables: Mapping[str, Table], Y: sp.csr_matrix) -> Trained:
+        """Just trained on labels Y: what the optimiser knows of the tables is let go, words are rounded as they are
+        kept, and labels that Y lacks get a logit that none of the others falls to."""
+        never = np.bincount(Y.indices, minlength=Y.shape[1]) == 0
+        tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
         weights = {name: table.weights for name, table in tables.items()}
         words = torch.from_numpy(rounded(tables["features"].numpy(), _WORDS))
         return cls(network.eval(), {**weights, "features": words})
@@ -225,6 +230,18 @@ def _distinct(X: sp.csr_matrix) -> sp.csr_matrix:
     X = X.copy()
     X.sum_duplicates()
     return X
+
+
+def first_tables(
+    points: Points, words: Floats, hidden: int, decay: float, rngs: Sequence[np.random.Generator]
+) -> dict[str, Table]:
+    """The tables that training begins with: word vectors, the labels of encoder and decoder, and the decoder's bias."""
+    return {
+        "features": Table(words, decay=decay),
+        "encoder": Table.normal(points.n_labels, hidden, 0.1, rngs[0], decay=decay),
+        "labels": Table.normal(points.n_labels, hidden, 0.05, rngs[1], decay=decay),
+        "bias": Table(log_odds(points.Y)),
+    }
 
 
 def log_odds(Y: sp.csr_matrix) -> Floats:

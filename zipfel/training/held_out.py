@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
 import numpy as np
 
+from zipfel.config import Config
 from zipfel.points import Points
 
+AnyConfig = TypeVar("AnyConfig", bound=Config)
 _CHECKED = 1000
 """Held-out points that are asked after an epoch at most."""
 _FEW, _FEWEST = 20, 10
@@ -50,3 +55,12 @@ def split_to_choose(
 def sample(points: Points) -> Points:
     """At most `_CHECKED` of them, evenly spread."""
     return points.take(np.unique(np.linspace(0, points.n_points - 1, min(_CHECKED, points.n_points)).astype(np.intp)))
+
+
+def candidates_of(config: AnyConfig, settings: Sequence[Mapping[str, Any]]) -> list[AnyConfig]:
+    """The config with each setting's values in place of what it leaves open (None), each once: what is to be tried."""
+    found: list[AnyConfig] = []
+    for setting in settings:
+        filled = config.replace(**{name: v for name, v in setting.items() if getattr(config, name) is None})
+        found += [filled] if filled not in found else []
+    return found
