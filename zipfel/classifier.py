@@ -32,7 +32,7 @@ from zipfel.inputs import (
     validation_dataset,
     with_columns,
 )
-from zipfel.keeping import MISFITS, files_of, restored
+from zipfel.keeping import MISFITS, files_of, restored, signature_of
 from zipfel.label_changes import NO_CHANGES
 from zipfel.log import LOGGER, shown
 from zipfel.methods import Method, Points, make_method
@@ -151,6 +151,8 @@ class Zipfel(Deciding, Conventions):
         self.n_features_in_ = self.rows_.n_features
         run.feature_names, run.label_names = self.rows_.feature_names, self.label_names_
         run.label_texts = label_texts(self.label_names_, self.vocabulary_)
+        if run.checkpoint is not None:
+            run.signature = signature_of(self.get_params(), method.config.to_dict(), train, valid)
         points = self._points(method, rows, train.Y, train.texts)
         held = None
         if valid is not None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy.typing as npt
 
 from zipfel.calibration import Calibration
+from zipfel.data import Dataset
 from zipfel.decisions import Thresholds
 from zipfel.errors import ModelFileError, ZipfelError
 from zipfel.label_changes import LabelChanges
@@ -77,3 +81,24 @@ def restored(made: type[Model], files: ModelFiles) -> Model:
     model.thresholds_ = Thresholds.from_facts(config.get("thresholds"))
     found: Model = model
     return found
+
+
+def signature_of(
+    given: Mapping[str, Any], params: Mapping[str, Any], train: Dataset, valid: Dataset | None
+) -> dict[str, str]:
+    """What a stopped training must have in common with the one that goes on from it: method, parameters, data, labels.
+
+    Threads and a time budget may differ.
+    """
+    own = {name: repr(value) for name, value in given.items() if name not in ("threads", "time_budget")}
+    return {
+        "method": str(given.get("method")),
+        "parameters": _hashed(own, params),
+        "training data": train.fingerprint(),
+        "validation data": "" if valid is None else valid.fingerprint(),
+        "label names": _hashed(list(train.label_names or ())),
+    }
+
+
+def _hashed(*values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=repr).encode()).hexdigest()

@@ -15,11 +15,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ __all__ = [
     "read_names", "save_model", "save_or_rescue", "writing",
 ]  # fmt: skip
 
+T = TypeVar("T")
 FORMAT_VERSION = 1
 TENSORS = "tensors.safetensors"
 MAX_CONFIG_BYTES = 64 << 20
@@ -84,24 +85,25 @@ def load_model(folder: str | Path) -> ModelFiles:
 
     All files come from one version of the folder, even if another process saves a model there at the same time.
     """
-    path = Path(folder)
-    for _ in range(_TRIES):
-        _check_is_folder(path)
-        with OpenFolder(path) as version:
-            try:
-                return _read_model(version)
-            except ModelFileError:
-                if not version.was_replaced():
-                    raise
-    raise ModelFileError(f"{path} is being replaced all the time; load it when no other program writes it")
+    return _read_version(Path(folder), _read_model)
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
     """Only config.json, checked: what `zipfel info` shows without loading the model."""
-    path = Path(folder)
-    _check_is_folder(path)
-    with OpenFolder(path) as version:
-        return _read_config(version)
+    return _read_version(Path(folder), _read_config)
+
+
+def _read_version(path: Path, read: Callable[[OpenFolder], T]) -> T:
+    """What `read` returns for one version of the folder: it begins again where that was replaced meanwhile."""
+    for _ in range(_TRIES):
+        _check_is_folder(path)
+        with OpenFolder(path) as version:
+            try:
+                return read(version)
+            except ModelFileError:
+                if not version.was_replaced():
+                    raise
+    raise ModelFileError(f"{path} is being replaced all the time; load it when no other program writes it")
 
 
 def folder_size(folder: str | Path) -> int:

@@ -88,6 +88,7 @@ class Run:
 
     time_budget: seconds after which training stops well, with the best model so far.
     checkpoint: folder for resumable state; None keeps none. resume: go on from what is there.
+    signature: what must be the same for that, e.g. hashes of the data, the labels and the parameters.
     feature_names, label_names: of the columns, where they are known, e.g. to look up word vectors or a label hierarchy.
     label_texts: (label, name, whether it is a preferred one) of labels whose names may stand in texts.
     timings: seconds by phase, kept in the model and shown by `zipfel info`.
@@ -103,6 +104,7 @@ class Run:
     feature_names: Sequence[str] | None = None
     label_names: Sequence[str] | None = None
     label_texts: Sequence[tuple[int, str, bool]] = ()
+    signature: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 

@@ -13,9 +13,12 @@ open file, so that a caller decides where the file is, and may compute a checksu
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -127,3 +130,47 @@ def _fill(file: Source, flat: npt.NDArray[np.uint8]) -> None:
         piece = flat[start : start + _PIECE]
         if file.readinto(piece.data) != len(piece):
             raise ValueError("the file is shorter than it was")
+
+
+CHECKSUM_BYTES = 32
+
+
+class _Summing:
+    """Passes bytes on, and adds them to a checksum."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.digest = file, hashlib.sha256()
+
+    def write(self, data: Any, /) -> Any:
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def read(self, size: int, /) -> bytes:
+        data: bytes = self._file.read(size)
+        self.digest.update(data)
+        return data
+
+    def readinto(self, buffer: Any, /) -> int:
+        count: int = self._file.readinto(buffer)
+        self.digest.update(buffer[:count])
+        return count
+
+
+def write_summed(path: Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, str] | None = None) -> None:
+    """`write_tensors`, and the content's SHA-256 behind it; all of it is on the disk when this returns."""
+    with path.open("xb") as file:
+        summing = _Summing(file)
+        write_tensors(summing, arrays, facts)
+        file.write(summing.digest.digest())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_summed(path: Path) -> tuple[Arrays, dict[str, str]]:
+    """The counterpart of `write_summed`; ValueError where a bit is not as it was written."""
+    with path.open("rb") as file:
+        summing = _Summing(file)
+        found = read_tensors(summing, os.fstat(file.fileno()).st_size - CHECKSUM_BYTES)
+        if file.read() != summing.digest.digest():
+            raise ValueError("its checksum does not match")
+        return found

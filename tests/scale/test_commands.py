@@ -84,16 +84,16 @@ def test_a_driver_that_was_killed_goes_on_from_finished_tasks(model: Path, share
     words = ["fit", train, "--preset", "quick", "--out", out, "--workers", "2", "--resume"]
     tasks = tmp_path / "model.checkpoint" / "tasks"
     with subprocess.Popen([sys.executable, "-m", "zipfel", *map(str, words)]) as process:
-        while process.poll() is None and len(list(tasks.glob("*.safetensors"))) < 3:
+        while process.poll() is None and len(list(tasks.glob("*.tensors"))) < 3:
             time.sleep(0.05)
         process.kill()
-    kept = {path: path.stat().st_mtime_ns for path in tasks.glob("*.safetensors")}
+    kept = {path: path.stat().st_mtime_ns for path in tasks.glob("*.tensors")}
     assert len(kept) >= 3
     before = time.time_ns()
     with subprocess.Popen([sys.executable, "-m", "zipfel", *map(str, words)]) as process:
         seen: dict[Path, int] = {}
         while process.poll() is None:
-            seen |= {path: path.stat().st_mtime_ns for path in tasks.glob("*.safetensors") if path.exists()}
+            seen |= {path: path.stat().st_mtime_ns for path in tasks.glob("*.tensors") if path.exists()}
             time.sleep(0.05)
     assert process.returncode == 0
     assert all(seen[path] == kept[path] < before for path in kept)

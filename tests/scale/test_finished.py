@@ -35,8 +35,11 @@ def test_another_task_is_not_finished(tmp_path: Path) -> None:
 def test_a_damaged_result_counts_as_none(tmp_path: Path) -> None:
     tasks = FinishedTasks(tmp_path)
     tasks.save("key", (1,), (np.arange(4),))
-    next(tmp_path.iterdir()).write_bytes(b"half")
-    assert tasks.load("key", (1,)) is None
+    file = next(tmp_path.iterdir())
+    whole = file.read_bytes()
+    for damaged in (b"half", whole[:-40] + bytes([whole[-40] ^ 1]) + whole[-39:]):
+        file.write_bytes(damaged)
+        assert tasks.load("key", (1,)) is None
 
 
 def test_without_a_folder_nothing_is_kept() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import math
 import os
@@ -17,7 +18,7 @@ import torch
 
 from zipfel.errors import ModelFileError, ParameterError, ResourceError
 from zipfel.run import Run
-from zipfel.training import memory
+from zipfel.training import memory, trainer
 
 _FILE = Path(__file__).with_name("trainee.py")
 _SPEC = importlib.util.spec_from_file_location("trainee", _FILE)
@@ -70,7 +71,7 @@ def test_a_finished_phase_is_not_run_again(tmp_path: Path) -> None:
 
 def test_a_torn_checkpoint_is_a_clear_error(tmp_path: Path) -> None:
     trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path), epochs=1)
-    file = tmp_path / "training.safetensors"
+    file = tmp_path / "training.tensors"
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(ModelFileError, match="start without resume"):
         trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path, resume=True), epochs=1)
@@ -79,7 +80,7 @@ def test_a_torn_checkpoint_is_a_clear_error(tmp_path: Path) -> None:
 def test_killed_and_resumed_ends_with_the_same_numbers(tmp_path: Path) -> None:
     command = [sys.executable, str(_FILE), str(tmp_path / "killed")]
     started = subprocess.Popen([*command, "0.03"], stdout=subprocess.DEVNULL)
-    file = tmp_path / "killed" / "training.safetensors"
+    file = tmp_path / "killed" / "training.tensors"
     deadline = time.monotonic() + 120
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -99,3 +100,35 @@ def test_too_little_memory_is_an_error_before_the_first_step(monkeypatch: pytest
 def test_a_loss_that_is_no_number_says_what_to_do() -> None:
     with pytest.raises(ParameterError, match="lower lr"):
         trainee.train(Run(seed=1, threads=1), lr=1e30, epochs=2)
+
+
+def test_a_flipped_bit_in_a_checkpoint_is_found(tmp_path: Path) -> None:
+    trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path), epochs=1)
+    file = tmp_path / "training.tensors"
+    whole = file.read_bytes()
+    for place in (9, len(whole) // 3, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(ModelFileError, match="start without resume"):
+            trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path, resume=True), epochs=1)
+
+
+def test_what_differs_is_named(tmp_path: Path) -> None:
+    trainee.train(Run(seed=4, threads=1, checkpoint=tmp_path, signature={"method": "a", "data": "1"}), epochs=1)
+    other = Run(seed=4, threads=1, checkpoint=tmp_path, resume=True, signature={"method": "a", "data": "2"})
+    with pytest.raises(ModelFileError, match="other data; start"):
+        trainee.train(other, epochs=1)
+
+
+def test_training_goes_on_where_checkpoints_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(trainer, "write_checkpoint", full)
+    said: list[str] = []
+    run = Run(seed=4, threads=1, checkpoint=tmp_path)
+    monkeypatch.setattr(run.progress, "message", said.append)
+    history, learned = trainee.train(run)
+    assert len(history.epochs) == 6
+    assert len(said) == 1
+    assert "No space left" in said[0]
+    assert trainee.digest(learned) == trainee.digest(trainee.train(Run(seed=4, threads=1))[1])

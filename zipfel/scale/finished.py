@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from zipfel.executor import Arrays, Work
 from zipfel.scratch import scratch_beside
+from zipfel.tensors import read_summed, write_summed
 
 
 class FinishedTasks:
@@ -35,26 +37,22 @@ class FinishedTasks:
 
     def load(self, key: str, task: tuple[Any, ...]) -> Arrays | None:
         """The result, where the task is finished; a damaged file counts as none."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-
         path = self._path(key, task)
         if path is None or not path.exists():
             return None
         try:
-            arrays = load_file(str(path))
+            arrays, _ = read_summed(path)
             return tuple(arrays[str(i)] for i in range(len(arrays)))
-        except (SafetensorError, OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError):
             return None
 
     def save(self, key: str, task: tuple[Any, ...], result: Arrays) -> None:
-        from safetensors.numpy import save_file
-
+        """Keeps the result, unless the disk is full: then the task is done again where it is needed again."""
         path = self._path(key, task)
         if path is None:
             return
-        with scratch_beside(path) as fresh:
-            save_file({str(i): np.ascontiguousarray(array) for i, array in enumerate(result)}, str(fresh))
+        with suppress(OSError), scratch_beside(path) as fresh:
+            write_summed(fresh, {str(i): array for i, array in enumerate(result)})
             fresh.replace(path)
 
     def _path(self, key: str, task: tuple[Any, ...]) -> Path | None:
@@ -68,7 +66,7 @@ class FinishedTasks:
                 if isinstance(value, np.ndarray) and value.size
                 else repr(value).encode()
             )
-        return self._folder / f"{digest.hexdigest()}.safetensors"
+        return self._folder / f"{digest.hexdigest()}.tensors"
 
 
 def _add(digest: Any, value: Any) -> None:

@@ -34,7 +34,7 @@ and a fused row-wise optimiser writes back. A method uses it like this::
 - `validate() -> float` runs under no_grad after each epoch; the best epoch's weights are put back at the end.
 - `before_epoch(epoch)` may change things that batches are built from, such as `sampler.shortlist`; state that it
   leaves behind goes into `kept` (state() -> tensors, restore(tensors)) so that a resumed run ends the same.
-- Checkpoints: run.checkpoint / "<name>.safetensors" after each epoch, resumed with run.resume. A method with
+- Checkpoints: run.checkpoint / "<name>.tensors" after each epoch, resumed with run.resume. A method with
   several phases gives each trainer a name of its own; a phase that had ended is restored and not run again.
 - Draws: from `run.rng(salt)`, from `batch.generator`, or from the generator handed to `extend`; nn.Dropout is fine,
   the trainer seeds it by epoch and batch.

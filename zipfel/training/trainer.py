@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from zipfel.run import Run, Task
 from zipfel.threads import check_halted, get_threads
 from zipfel.training.adam import DenseAdam
 from zipfel.training.batches import Batch, Batches
-from zipfel.training.checkpoint import prefixed, read_checkpoint, under, write_checkpoint
+from zipfel.training.checkpoint import differences, prefixed, read_checkpoint, under, write_checkpoint
 from zipfel.training.memory import check_memory
 from zipfel.training.schedule import rate_at
 from zipfel.training.sgd import DenseSgd
@@ -73,7 +74,7 @@ class Trainer:
 
     objective: gets a `Batch` and, by table name, the gathered rows (u, dim) for batch.ids[name]; returns the loss.
     validate: the value to raise, asked after every epoch. before_epoch: called with the epoch's number before its
-    batches are built. kept: further state for checkpoints. name: of the phase; its checkpoint is <name>.safetensors.
+    batches are built. kept: further state for checkpoints. name: of the phase; its checkpoint is <name>.tensors.
 
     Steps are taken on run.device. Between epochs tables and module are at home on the CPU, where `before_epoch`,
     `validate`, checkpoints and whoever calls find them.
@@ -100,7 +101,7 @@ class Trainer:
         self._optimizer = _dense_optimizer(plan, self._dense)
         self._draws = module is not None  # it may hold an nn.Dropout, which draws from torch's one generator
         self._best: dict[str, Tensor] = {}
-        self._steps = 0
+        self._steps, self._keeps = 0, True
         self._device = torch.device(run.device)
         self.history = History()
 
@@ -238,16 +239,18 @@ class Trainer:
     # -- checkpoints and memory
 
     def _path(self) -> Path | None:
-        return None if self.run.checkpoint is None else Path(self.run.checkpoint) / f"{self.name}.safetensors"
+        return None if self.run.checkpoint is None else Path(self.run.checkpoint) / f"{self.name}.tensors"
 
     def _signature(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be resumed."""
         shapes = {name: list(tensor.shape) for name, tensor in self._weights().items()}
-        return {"seed": self.run.seed, "plan": vars(self.plan), "shapes": shapes, "points": self.batches.n_points}
+        own = {"seed": self.run.seed, "plan": vars(self.plan), "shapes": shapes, "points": self.batches.n_points}
+        signature: dict[str, Any] = json.loads(json.dumps(own | dict(self.run.signature)))  # as a reader will see it
+        return signature
 
     def _save(self, epoch: int) -> None:
         path = self._path()
-        if path is None:
+        if path is None or not self._keeps:
             return
         tensors = prefixed("best", self._best) | prefixed("dense", self._optimizer.state())
         if self.module is not None:
@@ -256,7 +259,11 @@ class Trainer:
             for name, thing in things.items():
                 tensors |= prefixed(f"{kind}/{name}", thing.state())
         facts = {"epoch": epoch, "steps": self._steps, "history": vars(self.history), "signature": self._signature()}
-        write_checkpoint(path, tensors, facts)
+        try:
+            write_checkpoint(path, tensors, facts)
+        except OSError as error:  # the training is worth more than what it could be resumed from
+            self._keeps = False
+            self.run.progress.message(f"no checkpoints from here on: {path} can't be written ({error.strerror})")
 
     def _resume(self) -> int:
         """The epoch to start with."""
@@ -264,8 +271,9 @@ class Trainer:
         if path is None or not self.run.resume or not path.exists():
             return 0
         tensors, facts = read_checkpoint(path)
-        if facts.get("signature") != self._signature():
-            raise ModelFileError(f"{path} belongs to a run with other data, parameters or seed; start without resume")
+        other = differences(self._signature(), facts.get("signature"))
+        if other:
+            raise ModelFileError(f"{path} belongs to a run with other {', '.join(other)}; start without resume")
         if self.module is not None:
             self.module.load_state_dict(under("module", tensors))
         self._optimizer.restore(under("dense", tensors))
