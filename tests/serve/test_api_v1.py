@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from starlette.testclient import TestClient
 
 from tests.serve.serving import LABELS, TEXTS, client_of, loaded
 from zipfel import Zipfel
+from zipfel.decisions import OBJECTIVES
 from zipfel.serve.core import Service
+from zipfel.serve.schemas import Objective
 
 
 def test_predict_gives_what_the_model_predicts(client: TestClient, model: Zipfel) -> None:
@@ -42,6 +45,18 @@ def test_the_threshold_leaves_labels_out(client: TestClient) -> None:
     assert 0 < len(kept) < len(scores)
 
 
+@pytest.mark.parametrize("wish", [{"optimise": "micro-f1"}, {"threshold": "auto"}, {"threshold": "auto:document"}])
+def test_the_model_chooses_how_many_labels(client: TestClient, model: Zipfel, wish: dict[str, str]) -> None:
+    texts = ["red bike", "the station"]
+    results = client.post("/v1/predict", json={"texts": texts, "k": 4, **wish}).json()["results"]
+    expected = model.predict_sets(texts, limit=4, **wish).names
+    assert [[label["id"] for label in result["labels"]] for result in results] == expected
+
+
+def test_the_objectives_are_those_of_the_library() -> None:
+    assert get_args(Objective) == OBJECTIVES
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -51,6 +66,9 @@ def test_the_threshold_leaves_labels_out(client: TestClient) -> None:
         ({"text": "a", "k": 0}, "k must lie between 1 and 1000"),
         ({"text": "a", "k": 10**6}, "k must lie"),
         ({"text": "a", "threshold": 2}, "less than or equal to 1"),
+        ({"text": "a", "threshold": "never"}, "auto"),
+        ({"text": "a", "optimise": "accuracy"}, "micro-f1"),
+        ({"text": "a", "optimise": "psp", "threshold": 0.5}, "two ways"),
         ({"text": "a", "treshold_x": 0.1}, "Extra inputs"),
         ({"text": "a", "model": "other"}, "no model 'other'"),
         ({"texts": ["a"] * 300}, "256 documents"),

@@ -13,7 +13,7 @@ from zipfel import __version__
 from zipfel.serve.api_v1 import json_response
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
-from zipfel.serve.served import Answered, Labels, Scored, ServedModel
+from zipfel.serve.served import Answered, Labels, Scored, ServedModel, Wish
 
 MAX_DOCUMENTS = 32
 LIMIT = 10
@@ -130,7 +130,7 @@ def _add_descriptions(api: APIRouter, service: Service) -> None:
 
 def _add_suggestions(api: APIRouter, service: Service) -> None:
     async def suggested(name: str, texts: list[str], limit: int, threshold: float) -> Answered:
-        return await service.predict(service.model(name), texts, limit, threshold)
+        return await service.predict(service.model(name), texts, Wish(limit, threshold))
 
     @api.post("/projects/{name}/suggest", openapi_extra=FORM_BODY)
     async def suggest(name: str, request: Request) -> Response:

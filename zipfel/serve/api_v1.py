@@ -12,7 +12,7 @@ from zipfel.serve.card import model_card, model_facts
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
 from zipfel.serve.schemas import Documents, ExplainBody, FeedbackBody, Found, PredictBody, Prediction, UpdateBody
-from zipfel.serve.served import Document, Labels, ServedModel, WhyAnswered
+from zipfel.serve.served import Document, Labels, ServedModel, WhyAnswered, Wish
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -69,10 +69,11 @@ def router(service: Service) -> APIRouter:
     @api.post("/predict", response_model=Prediction)
     async def predict(body: PredictBody) -> Response:
         """Labels of one document or of several, with probabilities, best first."""
-        if body.optimise is not None:
-            raise RequestError(422, "`optimise` is not offered by this model")
+        if body.optimise is not None and body.threshold:
+            raise RequestError(422, "`threshold` and `optimise` are two ways to choose labels: send one of them")
         served = service.model(body.model)
-        answered = await service.predict(served, documents_of(body), body.k, body.threshold)
+        wish = Wish(service.settings.k if body.k is None else body.k, body.threshold, body.optimise)
+        answered = await service.predict(served, documents_of(body), wish)
         labels = answered.snapshot.labels
         results = [
             {"labels": [label_fact(labels, label, body.language) | {"score": score} for label, score in row]}

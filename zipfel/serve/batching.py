@@ -12,12 +12,14 @@ from typing import Generic, TypeVar
 
 Document = TypeVar("Document")
 Answer = TypeVar("Answer")
+Wish = TypeVar("Wish")
+"""What is asked about the documents; hashable."""
 
 
 @dataclass
-class _Job(Generic[Document, Answer]):
+class _Job(Generic[Document, Wish, Answer]):
     documents: Sequence[Document]
-    k: int
+    wish: Wish
     done: asyncio.Future[Answer]
     since: float = field(default_factory=time.monotonic)
 
@@ -31,32 +33,33 @@ class BatchFacts:
     seconds: float
 
 
-class Batcher(Generic[Document, Answer]):
+class Batcher(Generic[Document, Wish, Answer]):
     """Merges concurrent requests for one model.
 
-    answer: called in the executor with the documents of one batch and k; it returns one answer for each request, given
-    how many documents each request has. Requests of one batch have the same k, so an answer never depends on what else
-    is asked at the same time. If a batch fails, each of its requests is tried alone: one bad request harms no other.
+    answer: called in the executor with the documents of one batch and the wish; it returns one answer for each
+    request, given how many documents each request has. Requests of one batch have the same wish, so an answer never
+    depends on what else is asked at the same time. If a batch fails, each of its requests is tried alone: one bad
+    request harms no other.
     """
 
     def __init__(
         self,
-        answer: Callable[[Sequence[Document], Sequence[int], int], Sequence[Answer]],
+        answer: Callable[[Sequence[Document], Sequence[int], Wish], Sequence[Answer]],
         executor: Executor,
         max_documents: int,
         tell: Callable[[BatchFacts], None] = lambda _: None,
     ) -> None:
         self._answer, self._executor, self._max = answer, executor, max_documents
         self._tell = tell
-        self._waiting: deque[_Job[Document, Answer]] = deque()
+        self._waiting: deque[_Job[Document, Wish, Answer]] = deque()
         self._worker: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         """Requests that wait."""
         return len(self._waiting)
 
-    async def ask(self, documents: Sequence[Document], k: int) -> Answer:
-        job = _Job[Document, Answer](documents, k, asyncio.get_running_loop().create_future())
+    async def ask(self, documents: Sequence[Document], wish: Wish) -> Answer:
+        job = _Job[Document, Wish, Answer](documents, wish, asyncio.get_running_loop().create_future())
         self._waiting.append(job)
         if self._worker is None:
             self._worker = asyncio.create_task(self._work())
@@ -69,18 +72,18 @@ class Batcher(Generic[Document, Answer]):
         finally:
             self._worker = None
 
-    def _next(self) -> list[_Job[Document, Answer]]:
-        """The oldest request, and those after it with the same k, up to the limit of documents."""
+    def _next(self) -> list[_Job[Document, Wish, Answer]]:
+        """The oldest request, and those after it with the same wish, up to the limit of documents."""
         first = self._waiting.popleft()
         batch, size = [first], len(first.documents)
         for job in list(self._waiting):
-            if job.k == first.k and size + len(job.documents) <= self._max:
+            if job.wish == first.wish and size + len(job.documents) <= self._max:
                 batch.append(job)
                 size += len(job.documents)
                 self._waiting.remove(job)
         return batch
 
-    async def _run(self, batch: list[_Job[Document, Answer]]) -> None:
+    async def _run(self, batch: list[_Job[Document, Wish, Answer]]) -> None:
         batch = [job for job in batch if not job.done.done()]  # whose client went away is not worked on
         if not batch:
             return
@@ -89,7 +92,7 @@ class Batcher(Generic[Document, Answer]):
         sizes = [len(job.documents) for job in batch]
         loop = asyncio.get_running_loop()
         try:
-            answers = await loop.run_in_executor(self._executor, self._answer, documents, sizes, batch[0].k)
+            answers = await loop.run_in_executor(self._executor, self._answer, documents, sizes, batch[0].wish)
             pairs = list(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
             if len(batch) == 1:

@@ -20,7 +20,7 @@ from zipfel.serve.feedback import add_feedback, feedback_path
 from zipfel.serve.learning import Learner, stamp_of
 from zipfel.serve.logs import log
 from zipfel.serve.metrics import Gauge, Metrics
-from zipfel.serve.served import Answered, Document, ServedModel, Snapshot, WhyAnswered
+from zipfel.serve.served import Answered, Document, ServedModel, Snapshot, WhyAnswered, Wish
 from zipfel.serve.settings import Settings, Tokens
 
 T = TypeVar("T")
@@ -52,9 +52,9 @@ class Service:
         self.draining = False
         self.in_flight = 0
         self.failure: BaseException | None = None
-        self._batchers: dict[str, Batcher[Document, Answered]] = {}
+        self._batchers: dict[str, Batcher[Document, Wish, Answered]] = {}
         self._learners: dict[str, Learner] = {}
-        self._lessons: dict[str, Batcher[Tagged, Snapshot]] = {}
+        self._lessons: dict[str, Batcher[Tagged, None, Snapshot]] = {}
         self._saving: dict[str, asyncio.Task[None]] = {}
         self._background = ThreadPoolExecutor(1, "zipfel-background")
         self.metrics.gauges += [
@@ -128,17 +128,14 @@ class Service:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    async def predict(
-        self, served: ServedModel, documents: Sequence[Document], k: int | None = None, threshold: float = 0.0
-    ) -> Answered:
-        """The k best labels of each document with at least this probability."""
+    async def predict(self, served: ServedModel, documents: Sequence[Document], wish: Wish | None = None) -> Answered:
+        """The labels of each document, best first."""
         self.check_documents(documents)
+        wish = wish or Wish(self.settings.k)
+        self.check_k(wish.k)
         if not documents:
             return Answered(served.snapshot, [])
-        answered = await self._batchers[served.name].ask(documents, self.check_k(k))
-        if threshold <= 0:
-            return answered
-        return Answered(answered.snapshot, [[pair for pair in row if pair[1] >= threshold] for row in answered.rows])
+        return await self._batchers[served.name].ask(documents, wish)
 
     async def explain(
         self, served: ServedModel, document: Document, labels: Sequence[str] | None = None, k: int | None = None
@@ -174,7 +171,7 @@ class Service:
         self.check_documents(texts)
         if not texts:
             return served.snapshot
-        snapshot = await self._lessons[served.name].ask(list(zip(texts, tags, strict=True)), 0)
+        snapshot = await self._lessons[served.name].ask(list(zip(texts, tags, strict=True)), None)
         self.metrics.learned.add(served.name, amount=len(texts))
         self._save_later(served.name)
         return snapshot

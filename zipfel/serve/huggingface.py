@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from zipfel.serve.api_v1 import json_response
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
-from zipfel.serve.served import Answered
+from zipfel.serve.served import Answered, Wish
 
 
 class Parameters(BaseModel):
@@ -38,7 +38,7 @@ def texts_of(inputs: str | list[str] | list[list[str]]) -> list[str]:
 async def classify(service: Service, body: Inputs) -> Response:
     """A flat list for one text; a list of lists for several, and where `parameters` are sent."""
     top_k = body.parameters.top_k if body.parameters else None
-    answered = await service.predict(service.model(), texts_of(body.inputs), top_k)
+    answered = await service.predict(service.model(), texts_of(body.inputs), Wish(top_k or service.settings.k))
     rows = _rows(answered)
     return json_response(rows[0] if isinstance(body.inputs, str) and body.parameters is None else rows)
 

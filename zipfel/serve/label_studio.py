@@ -13,6 +13,7 @@ from zipfel import __version__
 from zipfel.serve.api_v1 import json_response
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
+from zipfel.serve.served import Wish
 
 MAX_CONFIG = 200_000
 _KINDS = {"Choices": "choices", "Taxonomy": "taxonomy"}
@@ -87,7 +88,7 @@ async def annotate(service: Service, body: Tasks) -> Response:
     control, served = read_control(body.label_config), service.model()
     texts = [_text(task, control.field) for task in body.tasks]
     k = service.settings.max_k if control.choices else service.settings.k
-    answered = await service.predict(served, texts, k)
+    answered = await service.predict(served, texts, Wish(k))
     labels, version = answered.snapshot.labels, f"{served.name}-{answered.snapshot.version}"
     results = []
     for row in answered.rows:

@@ -65,7 +65,7 @@ class Learner:
         self.unsaved = True
         return snapshot
 
-    def learn(self, documents: Sequence[tuple[str, Sequence[str]]], sizes: Sequence[int], _k: int) -> list[Snapshot]:
+    def learn(self, documents: Sequence[tuple[str, Sequence[str]]], sizes: Sequence[int], _: None) -> list[Snapshot]:
         """Adds the documents of several requests; returns when they are on disk and the new model answers.
 
         sizes: how many documents each request has, as for `ServedModel.answer`.

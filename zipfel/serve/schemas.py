@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Text = Annotated[str, Field(description="One document.")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Objective = Literal["precision", "recall", "micro-f1", "macro-f1", "psp", "coverage"]
 Value = Annotated[float, Field(allow_inf_nan=False)]
 
 _EXAMPLE = "A fast and small web browser for the terminal"
@@ -34,8 +35,10 @@ class PredictBody(Documents):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": _EXAMPLE, "k": 5}, {"texts": [_EXAMPLE, "a text editor"]}]}
     )
-    threshold: Share | int = Field(0.0, ge=0, le=1, description="Labels with a smaller probability are left out.")
-    optimise: str | None = Field(None, description="Decide how many labels each document gets, e.g. `f1`.")
+    threshold: Share | Literal["auto", "auto:document"] = Field(
+        0.0, description="Labels with a smaller probability are left out; `auto`: the model's own thresholds."
+    )
+    optimise: Objective | None = Field(None, description="Choose the k labels that are best by this metric.")
 
 
 class ExplainBody(Documents):

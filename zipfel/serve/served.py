@@ -32,6 +32,19 @@ Scored = list[tuple[int, float]]
 """(label id, probability) pairs, best first."""
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What a request wants of its documents.
+
+    k: labels at most. threshold: the probability that they must have, or "auto" or "auto:document" for the model's own
+    thresholds. optimise: the metric for which sets of labels are chosen.
+    """
+
+    k: int
+    threshold: float | str = 0.0
+    optimise: str | None = None
+
+
 class Labels:
     """Identifiers and names of a model's labels; without a vocabulary, both are the label's own string."""
 
@@ -147,11 +160,17 @@ class ServedModel:
     stamp: tuple[int, int] | None = None
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "zipfel-inference"))
 
-    def answer(self, documents: Sequence[Document], sizes: Sequence[int], k: int) -> list[Answered]:
+    def answer(self, documents: Sequence[Document], sizes: Sequence[int], wish: Wish) -> list[Answered]:
         """One answer for each request; called in the executor. sizes: how many documents each request has."""
         snapshot = self.snapshot
-        ranking = snapshot.model.predict(_features(snapshot, documents), min(k, snapshot.model.n_labels_))
-        rows = scored(ranking)
+        model, features = snapshot.model, _features(snapshot, documents)
+        k = min(wish.k, model.n_labels_)
+        if isinstance(wish.threshold, str) or wish.optimise is not None:
+            accepted = wish.threshold if isinstance(wish.threshold, str) else None
+            rows = scored(model.predict_sets(features, threshold=accepted, limit=k, optimise=wish.optimise))
+        else:
+            least = wish.threshold
+            rows = [[pair for pair in row if pair[1] >= least] for row in scored(model.predict(features, k))]
         edges = np.cumsum([0, *sizes]).tolist()
         return [Answered(snapshot, rows[a:b]) for a, b in pairwise(edges)]
 
