@@ -16,6 +16,7 @@ from zipfel.serve.app import make_app
 from zipfel.serve.connection import limited
 from zipfel.serve.core import Service
 from zipfel.serve.learning import stamp_of
+from zipfel.serve.listening import closed, held
 from zipfel.serve.logs import log
 
 SWITCH_SECONDS = 0.0002
@@ -26,7 +27,8 @@ class Server(uvicorn.Server):
     """Answers everything that it accepted before it ends.
 
     On SIGTERM or Ctrl-C each answer asks its client to close the connection, and new connections are still answered
-    for `drain_seconds`; then the socket is closed, and the process ends when the last answer is sent.
+    for `drain_seconds`; then nobody is let in any more, connections that are open have as long again, and the process
+    ends when the last answer is sent.
     """
 
     def __init__(
@@ -105,6 +107,8 @@ class Server(uvicorn.Server):
         for task in list(self._tasks):
             task.cancel()
         await self._drain()
+        await self._stop_listening()
+        await self._drain()
         await super().shutdown(sockets)
         await self.service.save_all()
         self.service.close()
@@ -116,6 +120,23 @@ class Server(uvicorn.Server):
         end = loop.time() + self.service.settings.drain_seconds
         while self.server_state.connections and loop.time() < end and not self.force_exit:
             await asyncio.sleep(0.02)
+
+    async def _stop_listening(self) -> None:
+        """Closes the listening sockets; clients that stand in their queues are served."""
+        queues = held(listening for server in self.servers for listening in server.sockets)
+        for server in self.servers:
+            server.close()
+        clients = [client for queue in queues for client in closed(queue)]
+        loop = asyncio.get_running_loop()
+        for client in clients:
+            await loop.connect_accepted_socket(self._protocol, client)
+
+    def _protocol(self) -> asyncio.Protocol:
+        make: Any = self.config.http_protocol_class
+        found: asyncio.Protocol = make(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return found
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
