@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zipfel.classifier import Zipfel
 from zipfel.data import Dataset
 from zipfel.halting import check_halted
 from zipfel.ranking import Ranking
 from zipfel.scale.cluster import RETRIES, fetched, ray_cluster
+from zipfel.scale.loaded import loaded_model
 from zipfel.threads import use_threads
 
 T = TypeVar("T")
@@ -54,15 +54,6 @@ def _received(ray: Any, name: T, reference: Any) -> tuple[T, Ranking | None]:
     return name, fetched(ray, reference)
 
 
-_models: dict[tuple[str, int], Zipfel] = {}
-"""The model that this worker has loaded, by its folder and the time of its config."""
-
-
 def _predict(folder: str, partition: Dataset, k: int) -> Ranking:
-    key = folder, (Path(folder) / "config.json").stat().st_mtime_ns
-    if key not in _models:
-        _models.clear()
-        _models[key] = Zipfel.load(folder)
-        _models[key].threads = None
     with use_threads(1):
-        return _models[key].predict(partition, k)
+        return loaded_model(folder).predict(partition, k)
