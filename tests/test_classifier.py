@@ -199,7 +199,15 @@ def test_a_dataset_is_enough(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    [{"threads": 0}, {"threads": "2"}, {"seed": -1}, {"valid_share": 3}, {"device": "gpu"}, {"weighting": "x"}],
+    [
+        {"threads": 0},
+        {"threads": "2"},
+        {"seed": -1},
+        {"valid_share": 3},
+        {"propensity": "x"},
+        {"device": "gpu"},
+        {"weighting": "x"},
+    ],
 )
 def test_wrong_settings_are_told_at_fit(setting: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(setting))):
@@ -355,3 +363,13 @@ def test_a_refused_update_changes_nothing() -> None:
         model.partial_fit(["zyzzyva", "weevil"], [["insect"]])
     assert model.rows_.n_features == n_words
     assert "growth" not in model.training_
+
+
+def test_propensities_are_kept_and_can_be_given_anew(tmp_path: Path) -> None:
+    plain = Zipfel("popular").fit(TEXTS, NAMES)
+    own = Zipfel("popular", propensity="AmazonTitles-670K").fit(TEXTS, NAMES)
+    own.save(tmp_path / "model")
+    kept = Zipfel.load(tmp_path / "model").evaluate(TEXTS, NAMES)
+    assert kept["PSP@3"] == own.evaluate(TEXTS, NAMES)["PSP@3"] != plain.evaluate(TEXTS, NAMES)["PSP@3"]
+    assert plain.evaluate(TEXTS, NAMES, propensity="0.6,2.6") == kept
+    assert own.evaluate(TEXTS, NAMES, propensity="0.55,1.5") == plain.evaluate(TEXTS, NAMES)

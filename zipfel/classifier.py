@@ -37,6 +37,7 @@ from zipfel.label_changes import NO_CHANGES
 from zipfel.log import LOGGER, shown
 from zipfel.methods import Method, Points, make_method
 from zipfel.methods.registry import methods_with
+from zipfel.metrics import Propensity
 from zipfel.persistence import load_model, save_model
 from zipfel.points import Texts
 from zipfel.probabilities import fit_calibrated, with_probabilities
@@ -62,6 +63,7 @@ class Zipfel(Deciding, Conventions):
     weighting: for ready-made sparse features: none, l2, tfidf, or auto (chosen on a split of train).
     vectorizer: parameters of the text features, e.g. {"ngrams": 2}.
     valid_share: share of train that is held out for the method's choices; None leaves that to the method.
+    propensity: of PSP and PSnDCG: "A,B", or the data set of the Extreme Classification Repository that has them.
     verbose: what `fit` logs on standard error: 0 nothing, 1 phases with their seconds and choices, 2 all. The logger
     "zipfel" has the same for programs that configure `logging`; so has the environment variable ZIPFEL_LOG.
     params: the method's own parameters, e.g. n_neighbors=50.
@@ -75,6 +77,7 @@ class Zipfel(Deciding, Conventions):
         weighting: str = "auto",
         vectorizer: Mapping[str, Any] | None = None,
         valid_share: float | None = None,
+        propensity: str | None = None,
         seed: int = 0,
         threads: int | None = None,
         time_budget: float | None = None,
@@ -89,6 +92,7 @@ class Zipfel(Deciding, Conventions):
         self.weighting = weighting
         self.vectorizer = vectorizer
         self.valid_share = valid_share
+        self.propensity = propensity
         self.seed = seed
         self.threads = threads
         self.time_budget = time_budget
@@ -122,6 +126,7 @@ class Zipfel(Deciding, Conventions):
         predicted. unknown_labels: skip labels that are no concept, or refuse them.
         """
         train = as_dataset(X, y, label_names=label_names, text=text, labels=labels)
+        weigh = Propensity.of(train.name or "") if self.propensity is None else Propensity.parse(self.propensity)
         if self.valid_share is not None and not 0 < self.valid_share < 1:
             raise ParameterError(f"valid_share must lie between 0 and 1, got {self.valid_share!r}")
         run = run or Run(seed=self.seed, time_budget=self.time_budget, device=self.device)
@@ -136,6 +141,7 @@ class Zipfel(Deciding, Conventions):
         warn(remarks_on(train))
         with shown(self.verbose), use_threads(run.threads):
             fresh._fit(train, None if valid is None else validation_dataset(valid, text=text, labels=labels), run)
+        fresh.training_["propensity"] = [weigh.A, weigh.B]
         return self._become(fresh)
 
     def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:

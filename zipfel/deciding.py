@@ -15,13 +15,13 @@ from zipfel.data.remarks import remarks_on_unknown, warn
 from zipfel.decisions import Objective, Thresholds, parse_threshold
 from zipfel.decisions.objectives import CANDIDATES
 from zipfel.decisions.thresholds import kept_labels
-from zipfel.errors import ParameterError
+from zipfel.errors import ModelFileError, ParameterError
 from zipfel.frames import Names
 from zipfel.halting import holding_signals
 from zipfel.inputs import aligned, as_dataset_of_any, documents_of, with_columns
 from zipfel.label_changes import LabelChanges
 from zipfel.methods import Method, Points
-from zipfel.metrics import calibration_errors, evaluate
+from zipfel.metrics import Propensity, calibration_errors, evaluate
 from zipfel.metrics.calibration import Reliability, reliability, top_pairs
 from zipfel.metrics.sets import evaluate_sets
 from zipfel.points import Texts
@@ -151,14 +151,16 @@ class Deciding(Snapshots):
         *,
         ks: Sequence[int] = (1, 3, 5),
         threshold: float | str | None = None,
+        propensity: str | None = None,
         text: Names = None,
         labels: str | None = None,
     ) -> dict[str, float]:
         """All metrics of the predictions for X against the true labels; X may be a Dataset, or a DataFrame.
 
         threshold: as in `predict_sets`; adds the metrics of the sets of labels that reach it ("micro-F1@t", ...).
+        propensity: "A,B" of PSP and PSnDCG or a data set that has them; None: those that the model was fitted with.
         """
-        return self.measure(X, y, ks=ks, threshold=threshold, text=text, labels=labels).scores
+        return self.measure(X, y, ks=ks, threshold=threshold, propensity=propensity, text=text, labels=labels).scores
 
     def measure(
         self,
@@ -167,11 +169,13 @@ class Deciding(Snapshots):
         *,
         ks: Sequence[int] = (1, 3, 5),
         threshold: float | str | None = None,
+        propensity: str | None = None,
         text: Names = None,
         labels: str | None = None,
     ) -> Measured:
         """`evaluate`, with the ranking and the truth that the metrics come from."""
         now = self._fitted()
+        weigh = now._propensity() if propensity is None else Propensity.parse(propensity)
         ks = tuple(ks)
         chooser = None if threshold is None else now.chooser(threshold)
         ranking = now._ranked(documents_of(X, text), max((*ks, chooser.width if chooser else 1)))
@@ -179,7 +183,7 @@ class Deciding(Snapshots):
         truth = now._truth(data)
         warn(remarks_on_unknown(truth, now.label_counts_ > 0, now.label_names_, data.label_names))
         n_points = int(now.training_["n_points"])
-        found = evaluate(ranking, truth, train_counts=now.label_counts_, n_train=n_points, ks=ks)
+        found = evaluate(ranking, truth, train_counts=now.label_counts_, n_train=n_points, ks=ks, propensity=weigh)
         found |= calibration_errors(ranking, truth, ks=ks)
         if chooser is not None:
             found |= evaluate_sets(chooser.choose(ranking), truth)
@@ -195,6 +199,14 @@ class Deciding(Snapshots):
     def score(self, X: Any, y: Any) -> float:
         """P@1, for scikit-learn's searches."""
         return self.evaluate(X, y, ks=(1,))["P@1"]
+
+    def _propensity(self) -> Propensity:
+        """The constants that the model was fitted with; a model file may come from anywhere."""
+        try:
+            A, B = self.training_.get("propensity") or (Propensity.A, Propensity.B)
+            return Propensity(float(A), float(B))
+        except (TypeError, ValueError, ParameterError) as error:
+            raise ModelFileError(f"the model's propensity constants are damaged: {error}") from None
 
     def _truth(self, data: Dataset) -> sp.csr_matrix:
         """True labels in the model's columns; labels that the model does not know stand behind them."""

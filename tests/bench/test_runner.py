@@ -57,6 +57,14 @@ def test_a_record_has_measurements_metrics_and_buckets(tmp_path: Path, source: S
     assert not list((tmp_path / "out").glob("run-*"))
 
 
+def test_other_propensities_are_another_run(tmp_path: Path, source: Source) -> None:
+    usual = bench(tmp_path, seeds=(1,))
+    own = Bench(usual.out, 1, (1,), weighting="l2", say=lambda _: None, propensity="0.6,2.6")
+    (one,), (other,) = (b.run([source], [contestant(tmp_path, "peer")]) for b in (usual, own))
+    assert one["key"] != other["key"]
+    assert one["metrics"]["P@1"] == other["metrics"]["P@1"]
+
+
 def test_finished_runs_are_not_repeated(tmp_path: Path, source: Source) -> None:
     ours = contestant(tmp_path, "ours", ours=True)
     bench(tmp_path, seeds=(1,)).run([source], [ours])

@@ -39,14 +39,21 @@ def test_the_command_hands_over_what_was_asked(tmp_path: Path, monkeypatch: pyte
     def run(self: Bench, sources: Any, contestants: Any) -> list[Any]:
         self.out.mkdir()
         seen.update(seeds=self.seeds, threads=self.threads, data=[s.name for s in sources])
-        seen.update(systems=[c.name for c in contestants])
+        seen.update(systems=[c.name for c in contestants], propensity=self.propensity)
         return []
 
     monkeypatch.setattr(Bench, "run", run)
     data, out = write_data(tmp_path / "mine"), tmp_path / "out"
     words = ["bench", str(data), "--methods", "knn,popular", "--peers", "none", "--seeds", "1,2", "--threads", "2"]
+    words += ["--propensity", "Amazon-3M"]
     done = CliRunner().invoke(app, [*words, "--out", str(out), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == {"schema": 1, "runs": []}
-    assert seen == {"seeds": [1, 2], "threads": 2, "data": ["mine"], "systems": ["knn", "popular"]}
+    assert seen == {
+        "seeds": [1, 2],
+        "threads": 2,
+        "data": ["mine"],
+        "systems": ["knn", "popular"],
+        "propensity": "Amazon-3M",
+    }
     assert (out / "table.md").is_file()

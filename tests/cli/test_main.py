@@ -71,6 +71,16 @@ def test_evaluate(model: Path, train: Path) -> None:
     assert "PSP tail" in zipfel("evaluate", model, train).stdout
 
 
+def test_propensities_of_fit_and_evaluate(model: Path, train: Path, tmp_path: Path) -> None:
+    words = ("fit", train, "--method", "knn", "--out", tmp_path / "m", "--propensity", "AmazonTitles-670K")
+    zipfel(*words)
+    kept, given, usual = (
+        json.loads(zipfel("evaluate", folder, train, "--k", "5", "--json", *more).stdout)["PSnDCG@5"]
+        for folder, more in ((tmp_path / "m", ()), (model, ("--propensity", "0.6,2.6")), (model, ()))
+    )
+    assert kept == given != usual
+
+
 def test_predict_from_standard_input(model: Path) -> None:
     done = real("predict", model, "-", "-k", "1", stdin="a red bike\na blue boat\n")
     assert done.returncode == 0, done.stderr
@@ -191,7 +201,14 @@ def test_a_line_a_document_whatever_the_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--weighting", "x"), ("--set", "vectorizer.nope=1"), ("--set", "nope=1"), ("--device", "gpu")]
+    "words",
+    [
+        ("--weighting", "x"),
+        ("--propensity", "x"),
+        ("--set", "vectorizer.nope=1"),
+        ("--set", "nope=1"),
+        ("--device", "gpu"),
+    ],
 )
 def test_a_wrong_parameter_is_told_before_the_file_is_read(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(ParameterError):

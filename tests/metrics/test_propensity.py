@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from zipfel.errors import ParameterError
 from zipfel.metrics import Propensity
 
 
@@ -29,12 +30,33 @@ def test_equals_napkinxc() -> None:
         ("Wikipedia-500K", (0.5, 0.4)),
         ("Amazon-670K", (0.6, 2.6)),
         ("amazon_3m", (0.6, 2.6)),
+        ("AmazonTitles-670K", (0.6, 2.6)),
+        ("AmazonTitles-3M", (0.6, 2.6)),
+        ("WikiTitles-500K", (0.5, 0.4)),
+        ("WikiSeeAlsoTitles-350K", (0.55, 1.5)),
         ("AmazonCat-13K", (0.55, 1.5)),
         ("bibtex", (0.55, 1.5)),
     ],
 )
 def test_presets_by_name(name: str, constants: tuple[float, float]) -> None:
     assert Propensity.of(name) == Propensity(*constants)
+
+
+@pytest.mark.parametrize(
+    ("word", "constants"), [("0.6, 2.6", (0.6, 2.6)), ("amazontitles_670k", (0.6, 2.6)), ("EURLex-4K", (0.55, 1.5))]
+)
+def test_an_option_is_two_numbers_or_a_data_set(word: str, constants: tuple[float, float]) -> None:
+    assert Propensity.parse(word) == Propensity(*constants)
+
+
+@pytest.mark.parametrize("word", ["AmazonTitle-670", "0.6,x", "0.6,0", "-1,2", "nan,1"])
+def test_another_option_is_refused(word: str) -> None:
+    with pytest.raises(ParameterError):
+        Propensity.parse(word)
+
+
+def test_with_two_points_or_fewer_every_label_weighs_the_same() -> None:
+    assert Propensity().inverse(np.array([0, 1, 2]), 2).tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("n_train", [0, 1, 2, 3])

@@ -34,7 +34,8 @@ Record = dict[str, Any]
 class Bench:
     """What is to be run, and where the results go.
 
-    timeout: seconds after which a run is given up. say: whom to tell what happens.
+    timeout: seconds after which a run is given up. say: whom to tell what happens. propensity: "A,B" or a data set that
+    has them, as for `Propensity.parse`; None: by each data set's name.
     """
 
     out: Path
@@ -43,6 +44,7 @@ class Bench:
     weighting: str = "auto"
     timeout: float = 3600
     say: Callable[[str], None] = print
+    propensity: str | None = None
 
     def run(self, sources: Sequence[Source], contestants: Sequence[Contestant]) -> list[Record]:
         """Runs what is not yet in runs.jsonl; returns the records of all that was asked for, failed ones too."""
@@ -89,7 +91,8 @@ class Bench:
 
     def _key(self, contestant: Contestant, rows: Rows, seed: int) -> str:
         parts = (rows.name, rows.fingerprint, contestant.name, contestant.version, f"seed={seed}")
-        return " ".join((*parts, f"threads={self.threads}"))
+        own = () if self.propensity is None else (f"propensity={self.propensity}",)
+        return " ".join((*parts, f"threads={self.threads}", *own))
 
     def _start(self, contestant: Contestant, rows: Rows, seed: int, verb: str) -> Record:
         """Runs the child; {"status": "ok", measurements...} or {"status": what went wrong}."""
@@ -108,7 +111,11 @@ class Bench:
             if status != "ok" or verb != "run":
                 return {"status": status}
             result = json.loads((folder / "result.json").read_text())
-            return {"status": "ok", **result, "metrics": _metrics(rows, np.load(folder / "labels.npy"))}
+            return {
+                "status": "ok",
+                **result,
+                "metrics": _metrics(rows, np.load(folder / "labels.npy"), self.propensity),
+            }
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -134,11 +141,11 @@ class Bench:
         return f"failed: {last or f'exit code {done.returncode}'} (see {log})"
 
 
-def _metrics(rows: Rows, labels: np.ndarray) -> dict[str, float]:
+def _metrics(rows: Rows, labels: np.ndarray, constants: str | None) -> dict[str, float]:
     """All metrics, as a whole and per bucket, by the same hand for every system."""
     scores = np.where(labels < 0, -np.inf, -np.arange(labels.shape[1], dtype=np.float32)).astype(np.float32)
     counts, n_train = label_counts(rows)
-    propensity = Propensity.of(rows.name)
+    propensity = Propensity.of(rows.name) if constants is None else Propensity.parse(constants)
     found = evaluate(Ranking(labels, scores), rows.matrix("test", "Y"), counts, n_train, ks=KS, propensity=propensity)
     return {name: round(value, 6) for name, value in found.items()}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli.console import print_json, say
-from zipfel.cli.options import DEFAULT_METHOD, Threads
+from zipfel.cli.options import DEFAULT_METHOD, Propensity, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ def bench(
     seeds: Annotated[str, typer.Option(help="Each is a run; tables show mean and spread.")] = "1",
     threads: Threads = None,
     weighting: Annotated[str, typer.Option(help="Of ready-made features, for all: none, l2, tfidf, or auto.")] = "auto",
+    propensity: Propensity = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = 3600,
     out: Annotated[Path, typer.Option(help="Folder for runs.jsonl, table.md and the pictures.")] = Path("bench"),
     json: Annotated[bool, typer.Option("--json", help="Print the records of all runs as one JSON object.")] = False,
@@ -44,15 +45,18 @@ def bench(
 
     zipfel bench shared/bibtex debian-tags --methods knn --seeds 1,2,3 --peer-python pecos=pecos-venv/bin/python
     """
+    from zipfel import metrics
     from zipfel.bench.runner import Bench
     from zipfel.bench.sources import find_sources
     from zipfel.bench.systems import our_methods, present_peers
     from zipfel.bench.table import markdown
     from zipfel.threads import available_threads
 
+    if propensity is not None:
+        metrics.Propensity.parse(propensity)  # a typing error should not cost an hour
     ours = our_methods(_words(methods))
     sources = find_sources(data)
-    job = Bench(out, threads or available_threads(), parse_seeds(seeds), weighting, timeout, say)
+    job = Bench(out, threads or available_threads(), parse_seeds(seeds), weighting, timeout, say, propensity)
     others = present_peers(_words(peers), parse_pythons(peer_python or []), say)
     records = job.run(sources, [*ours, *others])
     (out / "table.md").write_text(markdown(records), encoding="utf-8")

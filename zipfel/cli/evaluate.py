@@ -20,6 +20,7 @@ from zipfel.cli.options import (
     Labels,
     LabelSeparator,
     Model,
+    Propensity,
     TextColumn,
     Threads,
     Threshold,
@@ -40,6 +41,7 @@ def evaluate(
     test: Tagged,
     k: Annotated[str, typer.Option("-k", "--k", help="Ranks to measure at, e.g. 1,3,5.")] = KS,
     threshold: Threshold = None,
+    propensity: Propensity = None,
     diagram: Annotated[Path | None, typer.Option(help="Write the reliability diagram to this SVG file.")] = None,
     labels: Labels = None,
     label_column: LabelColumn = None,
@@ -65,7 +67,7 @@ def evaluate(
     dataset = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
     start = time.monotonic()
     with TerminalProgress().task("evaluating"):
-        scores, ranking, truth = loaded.measure(dataset, ks=ks, threshold=threshold)
+        scores, ranking, truth = loaded.measure(dataset, ks=ks, threshold=threshold, propensity=propensity)
     seconds = time.monotonic() - start
     shown = None if json and diagram is None else _reliability(ranking, truth, max(ks))
     if diagram is not None and shown is not None:

@@ -41,6 +41,7 @@ def fit(
     test: options.Test = None,
     set_: options.Settings = None,
     weighting: options.WeightingName = "auto",
+    propensity: options.Propensity = None,
     vocabulary: options.Vocabulary = None,
     unknown_labels: options.UnknownLabels = "skip",
     labels: options.Labels = None,
@@ -71,7 +72,7 @@ def fit(
     fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
     fields |= {"label_separator": label_separator, "format": format_}
     params, vectorizer = parse_settings(set_ or [])
-    model = _estimator(method, preset, weighting, vectorizer, valid_share, params)
+    model = _estimator(method, preset, weighting, vectorizer, valid_share, params, propensity)
     check_device(device)
     limit = memory_limit(max_memory, workers)
     concepts = read_concepts(vocabulary, unknown_labels)
@@ -224,18 +225,23 @@ def _estimator(
     vectorizer: dict[str, str],
     valid_share: float | None,
     params: dict[str, str],
+    propensity: str | None = None,
 ) -> Zipfel:
     from zipfel.classifier import Zipfel
     from zipfel.features import VectorizerConfig
     from zipfel.methods import make_method
+    from zipfel.metrics import Propensity
     from zipfel.rows import check_weighting
 
     # A wrong parameter is told before a large file is read.
     make_method(method, params, preset)
     check_weighting(weighting)
     VectorizerConfig.from_dict(vectorizer)
+    if propensity is not None:
+        Propensity.parse(propensity)
     own: dict[str, Any] = dict(params)
-    return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, valid_share=valid_share, **own)
+    kept = {"valid_share": valid_share, "propensity": propensity, **own}
+    return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, **kept)
 
 
 def _run(

@@ -20,6 +20,9 @@ MethodName = Annotated[str, typer.Option(help="Which system learns; `zipfel meth
 Preset = Annotated[str | None, typer.Option(help="A named set of the method's parameters.")]
 Valid = Annotated[str | None, typer.Option(help="File to make choices on (default: a split of train).")]
 ValidShare = Annotated[float | None, typer.Option(min=0.001, max=0.9, help="Hold out this share of train for choices.")]
+Propensity = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Of PSP: two numbers, or a data set's name, e.g. AmazonTitles-670K.")
+]
 Test = Annotated[str | None, typer.Option(help="File to evaluate on when done; never used for a choice.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=_SET)]
 WeightingName = Annotated[str, typer.Option(help="Of ready-made features: none, l2, tfidf, or auto.")]

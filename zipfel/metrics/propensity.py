@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from zipfel.errors import ParameterError, nearest
+
 
 @dataclass(frozen=True)
 class Propensity:
@@ -26,8 +28,30 @@ class Propensity:
     @classmethod
     def of(cls, dataset: str) -> Propensity:
         """The constants of a data set of the Extreme Classification Repository, by its name in any spelling."""
-        name = re.sub(r"[^a-z0-9]", "", dataset.lower())
-        return next((found for start, found in _PRESETS.items() if name.startswith(start)), cls())
+        name = _plain(dataset)
+        return next((found for start, found in _PRESETS.items() if name.startswith(_plain(start))), cls())
+
+    @classmethod
+    def parse(cls, word: str) -> Propensity:
+        """What an option says: "A,B", or a data set of the Extreme Classification Repository, in any spelling.
+
+        >>> Propensity.parse("AmazonTitles-670K") == Propensity.parse("0.6,2.6")
+        True
+        """
+        first, comma, second = word.partition(",")
+        if comma:
+            try:
+                return cls(float(first), float(second))
+            except ValueError:
+                raise ParameterError(f"propensity is A,B, such as 0.55,1.5, or a data set; got {word!r}") from None
+        known = {_plain(name): name for name in (*_PRESETS, *_USUAL)}
+        if _plain(word) not in known:
+            raise ParameterError(f"no propensity is known for the data set {word!r}{nearest(word, known.values())}")
+        return cls.of(word)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.A) and self.A >= 0 and math.isfinite(self.B) and self.B > 0):
+            raise ParameterError(f"propensity needs A from 0 on and B above 0, got {self.A:g},{self.B:g}")
 
     def inverse(self, counts: npt.NDArray[np.integer], n_train: int) -> npt.NDArray[np.float64]:
         """1 / p_l from the training points of each label (0 for a label that was never seen); 1 at least."""
@@ -40,9 +64,22 @@ class Propensity:
         return self.inverse(np.arange(int(most) + 1), n_train)
 
 
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+_WIKI, _AMAZON = Propensity(0.5, 0.4), Propensity(0.6, 2.6)
 _PRESETS = {
-    "wikilshtc": Propensity(0.5, 0.4),
-    "wikipedia500k": Propensity(0.5, 0.4),
-    "amazon670k": Propensity(0.6, 2.6),
-    "amazon3m": Propensity(0.6, 2.6),
+    "WikiLSHTC-325K": _WIKI,
+    "Wikipedia-500K": _WIKI,
+    "WikiTitles-500K": _WIKI,
+    "Amazon-670K": _AMAZON,
+    "Amazon-3M": _AMAZON,
+    "AmazonTitles-670K": _AMAZON,
+    "AmazonTitles-3M": _AMAZON,
 }
+_USUAL = (
+    "Bibtex", "Delicious", "Mediamill", "EURLex-4K", "Wiki10-31K", "AmazonCat-13K", "AmazonCat-14K", "Delicious-200K",
+    "WikiSeeAlsoTitles-350K",
+)  # fmt: skip
+"""Data sets whose constants are the defaults."""
