@@ -71,8 +71,7 @@ def fit(
     start = time.monotonic()
     fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
     fields |= {"label_separator": label_separator, "format": format_}
-    params, vectorizer = parse_settings(set_ or [])
-    model = _estimator(method, preset, weighting, vectorizer, valid_share, params, propensity)
+    model = _estimator(method, preset, weighting, *parse_settings(set_ or []), valid_share, propensity)
     check_device(device)
     limit = memory_limit(max_memory, workers)
     concepts = read_concepts(vocabulary, unknown_labels)
@@ -115,7 +114,7 @@ def demo(
     say(f"debian-tags: {train.n_points:,} package descriptions, {test.n_points:,} to test on, {train.n_labels} tags")
     if method == options.DEFAULT_METHOD and preset is None:
         preset = "quick"  # a first look should not take longer than it takes to decide whether to stay
-    model = _estimator(method, preset, "auto", {}, None, {})
+    model = _estimator(method, preset, "auto", {}, {})
     with TerminalProgress(method) as progress:
         run = _run(seed, threads, None, "cpu", out, False, progress)
         scores = fit_and_save(model, train, None, test, run, out)
@@ -222,9 +221,9 @@ def _estimator(
     method: str,
     preset: str | None,
     weighting: str,
-    vectorizer: dict[str, str],
-    valid_share: float | None,
     params: dict[str, str],
+    vectorizer: dict[str, str],
+    valid_share: float | None = None,
     propensity: str | None = None,
 ) -> Zipfel:
     from zipfel.classifier import Zipfel
