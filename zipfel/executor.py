@@ -1,4 +1,4 @@
-"""Who does a part's separable work: this process, or the workers of a cluster.
+"""Who does a part's separable work, and who holds the weights of which labels: this process, or workers of a cluster.
 
 A part that can be cut into independent tasks asks `current_executor`. Where there is none, it works as always. Where
 there is one, it hands over a function of the module level, what all tasks share, and the tasks. What comes back is the
@@ -56,3 +56,29 @@ def use_executor(executor: Executor | None) -> Iterator[None]:
         yield
     finally:
         _current = before
+
+
+class LabelShards(Protocol):
+    """Scores labels somewhere else, where each worker holds the weights of some labels only."""
+
+    def score(self, classifiers: Any, X: Any, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """What `classifiers.score(X, labels)` gives, but for the order of additions."""
+
+
+_shards: LabelShards | None = None
+
+
+def current_label_shards() -> LabelShards | None:
+    """Who scores labels for this process; None where it does so itself."""
+    return _shards
+
+
+@contextmanager
+def use_label_shards(shards: LabelShards) -> Iterator[None]:
+    """Inside the block these shards score all labels of classifiers."""
+    global _shards
+    before, _shards = _shards, shards
+    try:
+        yield
+    finally:
+        _shards = before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("ray")
@@ -66,6 +68,17 @@ def test_workers_that_are_killed_change_no_answer(model: Path, shared_data: Path
         reader.join()
     assert killed
     assert found[0] == expected
+
+
+def test_label_shards_rank_as_one_process(model: Path, shared_data: Path) -> None:
+    words = ["predict", model, shared_data / "debian-tags" / "test.jsonl.gz", "--json"]
+    one, two = (
+        [json.loads(line) for line in zipfel(*words, *more).splitlines()]
+        for more in ([], ["--workers", "2", "--by", "labels"])
+    )
+    assert len(one) == len(two)
+    assert np.abs(np.array([a["scores"] for a in one]) - np.array([b["scores"] for b in two])).max() < 1e-5
+    assert np.mean([a["labels"] == b["labels"] for a, b in zip(one, two, strict=True)]) > 0.999
 
 
 def test_workers_that_are_killed_change_no_model(model: Path, shared_data: Path, tmp_path: Path) -> None:

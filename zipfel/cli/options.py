@@ -32,6 +32,10 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoin
 Device = Annotated[str, typer.Option(help="Where networks train: cpu, cuda, cuda:N or mps; all else runs on the CPU.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Cores to use (default: all that this process may use).")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes of a Ray cluster that share the work.")]
+By = Annotated[
+    str,
+    typer.Option(help="With --workers: rows, each worker loads the model; or labels, each has some labels' weights."),
+]
 Address = Annotated[str | None, typer.Option(help="With --workers: a Ray cluster that runs already, e.g. auto.")]
 MaxMemory = Annotated[
     str | None,

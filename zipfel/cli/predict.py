@@ -13,6 +13,7 @@ from zipfel.cli.answers import answers_of, labelled, writer
 from zipfel.cli.console import say
 from zipfel.cli.options import (
     Address,
+    By,
     Format,
     Language,
     Limit,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from zipfel.run import Progress
 
 T = TypeVar("T")
+ROWS, LABELS = "rows", "labels"
+"""What the workers of a cluster share out among them."""
 
 
 def predict(
@@ -52,6 +55,7 @@ def predict(
     on_error: OnError = "stop",
     threads: Threads = None,
     workers: Workers = None,
+    by: By = ROWS,
     address: Address = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
@@ -72,6 +76,8 @@ def predict(
     check_source(format_, on_error)
     if address is not None and workers is None:
         raise ParameterError("--address needs --workers: how many of the cluster's cores to use")
+    if by not in (ROWS, LABELS):
+        raise ParameterError(f"--by must be {ROWS} or {LABELS}, got {by!r}")
     if file == "-" and sys.stdin.isatty():
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
     loaded = Zipfel.load(model)
@@ -82,7 +88,9 @@ def predict(
     chunks = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
     write, width = writer(json=json), chooser.width
     asked = ((chunk, chunk.documents) for chunk in chunks)
-    ranked = _ranked(loaded, asked, width) if workers is None else _ranked_by(model, asked, width, workers, address)
+    ranked = _ranked(loaded, asked, width)
+    if workers is not None:
+        ranked = _ranked_by(by, model, asked, width, workers, address)
     with _progress(file).task("predicting") as task:
         for chunk, ranking in _all_at_once(ranked, chooser) if together else _chosen(ranked, chooser):
             rows = () if ranking is None else labelled(ranking, loaded.vocabulary_, language)
@@ -107,12 +115,14 @@ def _ranked(model: Zipfel, asked: Iterable[tuple[T, Dataset]], k: int) -> Iterat
 
 
 def _ranked_by(
-    folder: Path, asked: Iterable[tuple[T, Dataset]], k: int, workers: int, address: str | None
+    by: str, folder: Path, asked: Iterable[tuple[T, Dataset]], k: int, workers: int, address: str | None
 ) -> Iterator[tuple[T, Ranking | None]]:
     """`_ranked` by the workers of a Ray cluster."""
+    from zipfel.scale.label_shards import predict_by_label_shards
     from zipfel.scale.predicting import predict_partitions
 
-    yield from predict_partitions(folder, asked, k, workers=workers, address=address)
+    predict = predict_partitions if by == ROWS else predict_by_label_shards
+    yield from predict(folder, asked, k, workers=workers, address=address)
 
 
 def _chosen(ranked: Iterable[tuple[T, Ranking | None]], chooser: Chooser) -> Iterator[tuple[T, Ranking | None]]:

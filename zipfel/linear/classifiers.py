@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
-from zipfel.executor import current_executor
+from zipfel.executor import current_executor, current_label_shards
 from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 from zipfel.linear._scorer import WeightsByFeature, score_by_feature, score_pairs
 from zipfel.linear._solver import solve_labels
@@ -105,6 +105,13 @@ class LinearClassifiers:
 
     def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
+        shards = current_label_shards()
+        if shards is not None:
+            return shards.score(self, X, labels)
+        return self.score_here(X, labels)
+
+    def score_here(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
+        """`score` by this process, whoever scores otherwise."""
         out = np.empty(labels.shape, dtype=np.float32)
         rows, ids = _for_kernels(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
 
@@ -138,6 +145,14 @@ class LinearClassifiers:
     @cached_property
     def _by_feature(self) -> WeightsByFeature:
         return WeightsByFeature.build(self.weights_, self._scale, is_rounded=self._stored.dtype == np.int8)
+
+    def of_labels(self, first: int, last: int) -> dict[str, Array]:
+        """The `state` of the labels from first to last alone."""
+        kept = self.state()
+        a, b = int(kept["indptr"][first]), int(kept["indptr"][last])
+        labels = {name: kept[name][first:last] for name in ("scale", "bias")}
+        weights = {name: kept[name][a:b] for name in ("features", "weights")}
+        return {"indptr": kept["indptr"][first : last + 1] - a, **weights, **labels}
 
     def state(self) -> dict[str, Array]:
         """Arrays for a model file; small feature ids take two bytes."""

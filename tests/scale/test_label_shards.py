@@ -1,0 +1,98 @@
+"""Label shards: each worker scores its own labels, and the merged ranking is that of one process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zipfel import Zipfel
+from zipfel.data import Dataset, synth
+from zipfel.executor import current_label_shards, use_label_shards
+from zipfel.linear import LinearClassifiers
+from zipfel.scale.cluster import ray_cluster
+from zipfel.scale.label_shards import RayLabelShards, even_spans, predict_by_label_shards
+
+pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    with ray_cluster(2) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return synth(2000, 800, 150, features_per_point=12, labels_per_point=2)
+
+
+@pytest.fixture(scope="module")
+def model(data: Dataset) -> Zipfel:
+    return Zipfel("ova", threads=1).fit(data)
+
+
+def test_spans_cover_all_labels() -> None:
+    sizes = np.random.default_rng(0).integers(0, 9, 50)
+    indptr = np.append(0, np.cumsum(sizes))
+    spans = even_spans(indptr, 4)
+    assert [spans[0][0], spans[-1][1], len(spans)] == [0, 50, 4]
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(spans))
+    assert max(sizes[a:b].sum() for a, b in spans) <= sizes.sum() / 4 + 9
+    assert even_spans(np.array([0, 5]), 3) == [(0, 1)]
+    assert even_spans(np.array([0, 0, 0]), 3)[-1][1] == 2
+
+
+def test_merged_rankings_are_those_of_one_process(ray: Any, model: Zipfel, data: Dataset, tmp_path: Path) -> None:
+    alone = model.predict(data, 5)
+    shards = RayLabelShards(ray, 3, worth=0)
+    with use_label_shards(shards):
+        merged = model.predict(data, 5)
+    assert current_label_shards() is None
+    assert np.allclose(merged.scores, alone.scores, atol=1e-5)
+    assert (merged.labels == alone.labels).mean() > 0.999
+    model.save(tmp_path / "model")
+    ((name, found), (_, none)) = predict_by_label_shards(
+        tmp_path / "model", [("all", data), ("none", data.take(np.arange(0)))], 5, workers=2
+    )
+    assert name == "all"
+    assert none is None
+    assert found is not None
+    assert np.allclose(found.scores, alone.scores, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_shard_whose_worker_is_killed_is_set_up_again(ray: Any, model: Zipfel, data: Dataset) -> None:
+    import psutil
+
+    shards = RayLabelShards(ray, 2, worth=0)
+    with use_label_shards(shards):
+        before = model.predict(data, 5)
+        workers = [p for p in psutil.Process().children(recursive=True) if p.name().startswith("ray::ShardWorker")]
+        assert len(workers) >= 2
+        os.kill(workers[0].pid, signal.SIGKILL)
+        time.sleep(0.1)
+        after = model.predict(data, 5)
+    assert after.scores.tobytes() == before.scores.tobytes()
+
+
+def test_few_weights_stay_here(model: Zipfel, data: Dataset) -> None:
+    shards = RayLabelShards(None, 2, worth=10**9)
+    with use_label_shards(shards):
+        assert model.predict(data, 3).scores.tobytes() == model.predict(data, 3).scores.tobytes()
+
+
+def test_a_shard_holds_its_labels_alone(model: Zipfel, data: Dataset) -> None:
+    ranker: LinearClassifiers = model.method_.ranker_  # type: ignore[attr-defined]
+    part = LinearClassifiers.restored(ranker.of_labels(40, 90), ranker.weights_.shape[1], 50, ranker.config)
+    assert (part.weights_ != ranker.weights_[40:90]).nnz == 0
+    rows = model.rows_.transform(data.take(np.arange(5)))
+    labels = np.tile(np.arange(40, 60), (5, 1))
+    assert np.array_equal(part.score_here(rows, labels - 40), ranker.score(rows, labels))
