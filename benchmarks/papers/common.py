@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.papers.fits import shared_fits
 from benchmarks.papers.pages import PAGES, put
 from benchmarks.papers.picture import draw
 from benchmarks.papers.rows import COSTS, Published, Row, Table, Variant, markdown
@@ -76,23 +77,26 @@ def arguments(description: str, tables: Sequence[Table | Special]) -> argparse.N
 
 def run(asked: argparse.Namespace, table: Table, data: str) -> list[Row]:
     """The rows of one data set; runs that failed are told by the runner and left out."""
-    source = source_of(asked, data)
-    seeds = range(1, (table.seeds or asked.seeds) + 1)
-    bench = Bench(asked.out, asked.threads, seeds, timeout=asked.timeout)
+    source, seeds = source_of(asked, data), range(1, (table.seeds or asked.seeds) + 1)
     names: dict[str, list[str]] = {}
     for variant in table.variants:
-        names.setdefault(variant.method, []).append(variant.name)
-    records = bench.run([source], our_methods(list(names)))
+        if variant.after is None:
+            names.setdefault(variant.method, []).append(variant.name)
+    bench = Bench(asked.out, asked.threads, seeds, timeout=asked.timeout)
+    records = bench.run([source], our_methods(list(names))) if names else []
     found = [r for r in records if r["status"] == "ok"]
-    return [_row(table, name, data, asked.points, record) for record in found for name in names[record["system"]]]
+    rows = [_row(table, name, data, asked.points, record) for record in found for name in names[record["system"]]]
+    shared = [variant for variant in table.variants if variant.after is not None]
+    made = shared_fits(shared, source, asked.out, seeds, asked.threads) if shared else []
+    return rows + [_row(table, variant, data, asked.points, record) for variant, record in made]
 
 
 def _row(table: Table, variant: str, data: str, points: int, record: Record) -> Row:
     metrics = {name: number for name, number in record["metrics"].items() if "[" not in name}
     machine = "{cpu}, {cores} cores".format(**record["machine"])
-    kept = {name: record[name] for name in ("seed", "threads", "version", *COSTS)}
+    kept = {name: record[name] for name in ("seed", "threads", "version", *COSTS) if name in record}
     named = {"table": table.name, "data": Path(data).name, "points": points, "variant": variant}
-    facts = {"phases": record.get("phases", {}), "machine": machine, "metrics": metrics}
+    facts = {**{name: record.get(name, {}) for name in ("phases", "facts")}, "machine": machine, "metrics": metrics}
     return {**named, "method": record["system"], **kept, **facts}
 
 

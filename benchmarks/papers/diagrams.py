@@ -74,6 +74,31 @@ DIAGRAMS = {
         [("x", "att", ""), ("y", "enc", ""), ("att", "lh", ""), ("enc", "lh", ""), ("enc", "dec", ""),
          ("lh", "rank", ""), ("dec", "rank", "")],
     ),
+    "lightdxml": Diagram(
+        {
+            "x": (0, 1, "words of\na document", "given"),
+            "code": (1.3, 1, "weighted sum,\nencoder Z: x", "learnt"),
+            "mu": (0, 0, "mean of a\nlabel's points", "given"),
+            "z": (1.3, 0, "label encoder: z\nnear its points", "learnt"),
+            "list": (2.6, 0, "shortlist: labels\nwith z near x", "given"),
+            "loss": (2.6, 1, "classifiers: own labels\nagainst the shortlist", "loss"),
+            "rank": (4.0, 0.5, "shortlist, ranked by\nclassifier and cosine", "answer"),
+        },
+        [("x", "code", ""), ("mu", "z", ""), ("z", "list", ""), ("code", "loss", ""), ("list", "loss", ""),
+         ("loss", "rank", ""), ("list", "rank", "")],
+    ),
+    "astec": Diagram(
+        {
+            "x": (0, 1, "words of\na document", "given"),
+            "v": (1.3, 1, "v predicts clusters\nof labels; frozen", "learnt"),
+            "near": (1.3, 0, "nearest centroids\nand documents", "given"),
+            "loss": (2.6, 1, "x = v + ReLU(Rv):\nclassifiers", "loss"),
+            "re": (2.6, 0, "re-ranker learns\nfrom their mistakes", "loss"),
+            "rank": (4.0, 0.5, "shortlist, ranked\nby both", "answer"),
+        },
+        [("x", "v", ""), ("v", "near", ""), ("v", "loss", ""), ("near", "loss", ""), ("loss", "re", ""),
+         ("loss", "rank", ""), ("re", "rank", "")],
+    ),
     "sleec": Diagram(
         {
             "x": (0, 1, "features of\na document", "given"),

@@ -23,12 +23,15 @@ class Variant:
     """One line of a table. method: a word as for `zipfel bench`, e.g. `lightdxml:paper[beta=1]`.
 
     x: its place on the horizontal axis, where the table is a curve of the paper. series: which curve it belongs to.
+    after: names of the fitted method that are set before it predicts, e.g. {"beta_": 0.5}. Variants of one method with
+    `after` share one fit.
     """
 
     name: str
     method: str
     x: float | None = None
     series: str = ""
+    after: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,9 @@ class Published:
 
 @dataclass(frozen=True)
 class Table:
-    """A table or figure. columns: metrics (P@1, PSP@3, nDCG@5), costs (see COSTS) or phases of `zipfel info`, whose
-    seconds are added where the phase begins with the column's name. data: names of folders under --shared, or of
-    bundled data. x: the title of the horizontal axis of a figure."""
+    """A table or figure. columns: metrics (P@1, PSP@3, nDCG@5), costs (see COSTS), facts that the method keeps, or
+    phases of `zipfel info`, whose seconds are added where the phase begins with the column's name. data: names of
+    folders under --shared, or of bundled data. x: the title of the horizontal axis of a figure."""
 
     name: str
     title: str
@@ -62,6 +65,8 @@ def value(row: Row, column: str) -> float:
         return 100 * float(row["metrics"][column])
     if column in COSTS:
         return float(row[column])
+    if column in row.get("facts", {}):
+        return float(row["facts"][column])
     return float(sum(seconds for phase, seconds in row.get("phases", {}).items() if phase.startswith(column)))
 
 

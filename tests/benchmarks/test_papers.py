@@ -11,6 +11,7 @@ from benchmarks.papers.common import Published, Table, Variant, main
 from benchmarks.papers.rows import markdown, value
 from zipfel.data import Dataset, write
 from zipfel.errors import ParameterError
+from zipfel.methods.popular import Popular
 
 pytest.importorskip("matplotlib")
 
@@ -65,3 +66,19 @@ def test_seconds_of_phases_are_added():
     row = {"metrics": {"P@1": 0.5}, "phases": {"step 1: a": 1.0, "step 1: b": 2.0, "step 2": 4.0}, "train_seconds": 9.0}
     assert [value(row, column) for column in ("P@1", "step 1", "train_seconds")] == [50.0, 3.0, 9.0]
     assert markdown(TABLE, []).count("|") > 0
+
+
+def test_variants_of_one_fit_differ_in_how_it_predicts(ask, tmp_path, monkeypatch):
+    none = np.array([0, 0, 0, 1], dtype=np.float32)
+    variants = [Variant("as it is", "popular", after={}), Variant("the last", "popular", after={"priors_": none})]
+    table = Table("after", "After", [*variants, variants[0]], ["tiny"], columns=("P@1", "P@3", "batch_ms"))
+    ask("--seeds", "1")  # makes the rows
+    folders = ("--shared", tmp_path, "--out", tmp_path / "out", "--rows", tmp_path, "--figures", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["papers", *map(str, folders), "--threads", "1", "--seeds", "1"])
+    fits = []
+    monkeypatch.setattr(Popular, "fit", lambda *given, fit=Popular.fit: fits.append(1) or fit(*given))
+    main("after", [table])
+    rows = json.loads((tmp_path / "after.json").read_text())
+    first, last, again = (value(row, "P@3") for row in rows)
+    assert last < first == again
+    assert len(fits) == 1

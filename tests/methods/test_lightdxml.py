@@ -80,6 +80,7 @@ def test_the_objective_is_equation_7_on_positives_and_shortlist() -> None:
     [
         {},
         {"relu": False, "centre": True, "start": 2.0, "n_head": 2},
+        {"point_relu": True},
         {"label_start": "random", "label_epochs": 4, "tokens": "random"},
         {"score_all": True, "keep": 0.8, "precision": "int8"},
         {"beta": 0.5},
