@@ -109,6 +109,37 @@ def test_damaged_arrays_are_refused(kind: str) -> None:
             load_index({**arrays, "members": arrays["members"] + 1}, facts)
 
 
+def test_a_graph_leads_nowhere_but_where_it_may() -> None:
+    """faiss follows links unchecked: on a level that a node is not on, they lead into other memory."""
+    arrays, facts = build_index(_cloud(), kind="hnsw", k=10).state()
+    links, levels, offsets = facts["links"], arrays["levels"], arrays["offsets"]
+    high = int(levels.argmax())
+    low = int(np.flatnonzero(levels == 1)[0])
+    assert levels[high] > 1
+    neighbors = arrays["neighbors"].copy()
+    neighbors[int(offsets[high]) + 2 * links] = low  # a link on the second level, to a node that is on the first only
+    with pytest.raises(ModelFileError, match="graph"):
+        load_index({**arrays, "neighbors": neighbors}, facts)
+    tall = levels.copy()
+    tall[high] = 3000
+    room = 2 * links + (tall.astype(np.int64) - 1) * links
+    grown = np.concatenate([[0], np.cumsum(room)])
+    more = {"levels": tall, "offsets": grown.astype(offsets.dtype), "neighbors": np.full(grown[-1], -1, np.int32)}
+    with pytest.raises(ModelFileError):
+        load_index({**arrays, **more}, {**facts, "entry": high, "top": 2999})
+    with pytest.raises(ModelFileError):
+        load_index(arrays, {**facts, "entry": low})
+
+
+@pytest.mark.parametrize("name", ["links", "effort", "probes", "rescore"])
+@pytest.mark.parametrize("value", [0, -1, 2**31, 2**63, 1e30, "many", None])
+def test_what_an_index_asks_for_has_bounds(name: str, value: object) -> None:
+    kind = "hnsw" if name in ("links", "effort") else "ivfpq"
+    arrays, facts = build_index(_cloud(), kind=kind, k=10).state()
+    with pytest.raises(ModelFileError):
+        load_index(arrays, {**facts, name: value})
+
+
 def test_faiss_and_torch_share_a_process_with_threads() -> None:
     with use_threads(2):
         index = build_index(_cloud(3000), kind="ivfpq", k=5)

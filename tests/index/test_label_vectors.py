@@ -26,10 +26,10 @@ def test_scores_are_inner_products_plus_the_bonus() -> None:
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_saved_and_restored_it_scores_the_same(precision: str) -> None:
     one = _labels(precision)
-    again = LabelVectors.restored(*one.state(), 2, precision)
+    again = LabelVectors.restored(*one.state(), 2, 6, precision)
     np.testing.assert_array_equal(one.search(CODES, 2).scores, again.search(CODES, 2).scores)
 
 
 def test_a_file_without_vectors_is_refused() -> None:
     with pytest.raises(ModelFileError, match="label vectors"):
-        LabelVectors.restored({}, {}, 2, "float32")
+        LabelVectors.restored({}, {}, 2, 6, "float32")

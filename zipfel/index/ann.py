@@ -13,11 +13,14 @@ import numpy.typing as npt
 from zipfel.errors import ModelFileError
 from zipfel.index.base import Ids, Index, Vectors, checked
 from zipfel.kernels.topk import merge_topk, score_pairs, sort_topk
+from zipfel.state import State
 from zipfel.threads import get_threads, over_blocks
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _LEAST = 128
 """Candidates that are always re-scored: codes of four bits can tell far from near, not first from second."""
+_MOST_LINKS, _MOST_EFFORT = 512, 1 << 20
+"""What a model folder may ask for: memory and time of a search grow with them."""
 faiss: Any = importlib.import_module("faiss")  # its stubs know half of it
 
 
@@ -52,7 +55,8 @@ class HnswIndex(Index):
 
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
         faiss.omp_set_num_threads(get_threads())
-        settings = faiss.SearchParametersHNSW(efSearch=max(self.effort, 2 * k))
+        effort = min(max(self.effort, 2 * k), max(len(self), 1))  # more finds no more
+        settings = faiss.SearchParametersHNSW(efSearch=effort)
         scores, places = self._faiss.search(queries, k, params=settings)
         return places.astype(np.int64), np.where(places >= 0, scores, -np.inf).astype(np.float32)
 
@@ -65,42 +69,59 @@ class HnswIndex(Index):
 
     @classmethod
     def restored(cls, arrays: Arrays, facts: Mapping[str, Any]) -> HnswIndex:
+        number = State(facts=facts).fact
         index = cls(
             arrays["vectors"], arrays["ids"], metric=facts["metric"],
-            links=int(facts["links"]), effort=int(facts["effort"]), build=False,
+            links=int(number("links", low=2, high=_MOST_LINKS)), effort=int(number("effort", low=1, high=_MOST_EFFORT)),
+            build=False,
         )  # fmt: skip
         levels, offsets = checked(arrays, "levels", "i", 1), checked(arrays, "offsets", "u", 1)
         neighbors, n = checked(arrays, "neighbors", "i", 1), len(index)
-        _check_graph(levels, offsets, neighbors, n, index.links, int(facts["entry"]), int(facts["top"]))
         index._faiss = index._empty()
+        entry, top = int(number("entry", low=-1, high=n)), int(number("top", low=-1, high=n))
+        _check_graph(index._faiss.hnsw, levels, offsets, neighbors, n, index.links, entry, top)
         index._faiss.storage.add(index.vectors)
         index._faiss.ntotal = n
         graph = index._faiss.hnsw
         for name, array in (("levels", levels), ("offsets", offsets), ("neighbors", neighbors)):
             faiss.copy_array_to_vector(np.ascontiguousarray(array), getattr(graph, name))
-        graph.entry_point, graph.max_level = int(facts["entry"]), int(facts["top"])
+        graph.entry_point, graph.max_level = entry, top
         return index
 
 
 def _check_graph(
-    levels: npt.NDArray[Any], offsets: npt.NDArray[Any], neighbors: npt.NDArray[Any],
+    graph: Any, levels: npt.NDArray[Any], offsets: npt.NDArray[Any], neighbors: npt.NDArray[Any],
     n: int, links: int, entry: int, top: int,
 ) -> None:  # fmt: skip
-    """A saved graph may lead nowhere but to nodes that exist, and no node may claim links that it has no room for."""
-    room = np.where(levels > 0, 2 * links + (levels.astype(np.int64) - 1) * links, 0)
+    """Every link of a saved graph is looked at: faiss follows them unchecked.
+
+    A node is on as many levels as `levels` says, with 2 * links places for links on the lowest and `links` on each of
+    the others. A link on a level leads to a node that is on that level, too.
+    """
+    most = graph.cum_nneighbor_per_level.size() - 1  # levels that faiss has room for
+    room = 2 * links + (levels.astype(np.int64) - 1) * links
     sound = (
         len(levels) == n
         and len(offsets) == n + 1
-        and int(offsets[0]) == 0
-        and bool(np.all(np.diff(offsets.astype(np.int64)) == room))
+        and (n == 0 or (int(levels.min()) >= 1 and int(levels.max()) <= most))
+        and np.array_equal(offsets, np.concatenate([[0], np.cumsum(room)]))
         and int(offsets[-1]) == len(neighbors)
-        and (n == 0 or bool(levels.min() >= 1))
         and (len(neighbors) == 0 or (int(neighbors.min()) >= -1 and int(neighbors.max()) < n))
         and (-1 if n == 0 else 0) <= entry < max(n, 1)
-        and (n == 0 or top == int(levels[entry]) - 1 == int(levels.max()) - 1)
+        and (top == int(levels[entry]) - 1 == int(levels.max()) - 1 if n else top == -1)
+        and _links_have_levels(levels.astype(np.int64), offsets.astype(np.int64), neighbors, links)
     )
     if not sound:
         raise ModelFileError("the saved graph of the index is damaged; save the model again")
+
+
+def _links_have_levels(
+    levels: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], neighbors: npt.NDArray[Any], links: int
+) -> bool:
+    """Whether each link leads to a node that is on the link's level."""
+    place = np.arange(len(neighbors)) - np.repeat(offsets[:-1], np.diff(offsets))  # among its node's links
+    level = np.maximum(place - links, 0) // links  # 2 * links places are on level 0
+    return bool(np.all((neighbors < 0) | (levels[np.maximum(neighbors, 0)] > level))) if len(neighbors) else True
 
 
 class IvfPqIndex(Index):
@@ -158,9 +179,11 @@ class IvfPqIndex(Index):
 
     @classmethod
     def restored(cls, arrays: Arrays, facts: Mapping[str, Any]) -> IvfPqIndex:
+        number = State(facts=facts).fact
         index = cls(
-            arrays["vectors"], arrays["ids"], metric=facts["metric"],
-            probes=int(facts["probes"]), rescore=int(facts["rescore"]), seed=int(facts["seed"]), build=False,
+            arrays["vectors"], arrays["ids"], metric=facts["metric"], seed=int(number("seed", low=0, high=2**31)),
+            probes=int(number("probes", low=1, high=_MOST_EFFORT)), rescore=int(number("rescore", low=1, high=1000)),
+            build=False,
         )  # fmt: skip
         index._arrays = {
             name: checked(arrays, name, kind, ndim)
@@ -232,6 +255,7 @@ def _fast(arrays: Arrays, dim: int, n: int) -> tuple[Any, Any]:
         and len(arrays["codebook"]) == index.pq.M * index.pq.ksub * index.pq.dsub
         and codes.shape == (n, index.code_size)
         and codes.dtype == np.uint8
+        and bool(np.isfinite(cells).all() and np.isfinite(arrays["codebook"]).all())
         and np.array_equal(np.sort(members), np.arange(n))
         and len(edges) == len(cells) + 1
         and edges[0] == 0

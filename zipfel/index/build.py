@@ -71,14 +71,16 @@ def measured_recall(index: Index, queries: Vectors, truth: Ids) -> float:
     return float(np.mean([np.isin(t, f).mean() for t, f in zip(expected, found, strict=True)])) if len(truth) else 1.0
 
 
-def load_index(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> Index:
-    """The counterpart of `Index.state`; a damaged one is a ModelFileError."""
+def load_index(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], *, n_ids: int | None = None) -> Index:
+    """The counterpart of `Index.state`; a damaged one is a ModelFileError. n_ids: ids lie below."""
     vectors, ids = checked(arrays, "vectors", "f", 2), checked(arrays, "ids", "i", 1)
     kind, metric = facts.get("kind"), facts.get("metric")
-    if not np.isfinite(vectors).all():
-        raise ModelFileError("the vectors of the saved index hold NaN or inf")
-    if kind not in KINDS[1:] or metric not in METRICS or len(ids) != len(vectors) or np.any(np.diff(ids) <= 0):
+    if not vectors.shape[1] or not np.isfinite(vectors).all():
+        raise ModelFileError("the vectors of the saved index hold nothing, NaN or inf")
+    if kind not in KINDS[1:] or metric not in METRICS or len(ids) != len(vectors) or np.any(ids[1:] <= ids[:-1]):
         raise ModelFileError("the saved index is damaged; save the model again")
+    if n_ids is not None and len(ids) and not 0 <= ids[0] <= ids[-1] < n_ids:
+        raise ModelFileError(f"the saved index has ids that are not below {n_ids}; save the model again")
     try:
         if kind == "exact":
             index: Index = ExactIndex(vectors, ids, metric=metric)

@@ -45,13 +45,13 @@ class LabelVectors:
 
     @classmethod
     def restored(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], dim: int, precision: str
+        cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], dim: int, n_labels: int, precision: str
     ) -> LabelVectors:
         """The counterpart of `state`; dim: of the codes that will be asked for."""
         if "ids" not in arrays:
             raise ModelFileError("the model lacks its label vectors")
         table = unpack_table("vectors", arrays, len(arrays["ids"]), dim + 1)
-        return cls(load_index({**arrays, "vectors": table}, facts), precision)
+        return cls(load_index({**arrays, "vectors": table}, facts, n_ids=n_labels), precision)
 
 
 def _with_one(codes: Vectors) -> Vectors:

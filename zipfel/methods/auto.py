@@ -197,7 +197,7 @@ class Auto(Method):
             places = drift.place(X)
         codes = [space.encoder.encode(X) for space in self.spaces_]
         ids, weights = self._voters(near, codes)
-        labels, votes = cast_votes(ids, weights, self.Y_, max(c.candidates, min(k, self.Y_.shape[1])))
+        labels, votes = cast_votes(ids, weights, self.Y_, min(max(c.candidates, k), max(100, self.Y_.shape[1])))
         fill_up(labels, self._frequent)
         columns, opinions, margin = [], [], None
         if c.classifiers:

@@ -269,6 +269,8 @@ class Glas(Method):
         self.encoder_.restore({name: state.array(f"encoder.{name}", shape=shape) for name, shape in shapes.items()})
         try:
             self.gap_, self.loss_ = dict(facts["gap"]), str(facts["loss"])
-            self.labels_ = LabelVectors.restored(state.part("index"), dict(facts["index"]), c.dim, c.precision)
+            self.labels_ = LabelVectors.restored(
+                state.part("index"), dict(facts["index"]), c.dim, n_labels, c.precision
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None

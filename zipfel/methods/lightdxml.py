@@ -266,7 +266,7 @@ class LightDXML(Method):
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c, facts = self.config, state.facts
-        self.beta_, self.k_ = state.fact("beta", low=0, high=1), int(state.fact("k", low=1))
+        self.beta_, self.k_ = state.fact("beta", low=0, high=1), int(min(state.fact("k", low=1), n_labels))
         self.facts_, self.priors_ = dict(facts["training"]), state.array("priors", shape=(n_labels,))
         self.scorer_ = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, c.dim, c.n_head)
         self.tokens_ = unpack_table("tokens", state.arrays, n_features, c.dim)

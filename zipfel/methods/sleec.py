@@ -213,7 +213,7 @@ class Sleec(Method):
             clusters = [int(size) for size in state.facts["clusters"]]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        self.k_, self.learners_ = int(state.fact("k", low=1)), []
+        self.k_, self.learners_ = int(min(state.fact("k", low=1), max(n_points, 1))), []
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)
         if n < 1 or len(clusters) != n:

@@ -106,7 +106,7 @@ class ShortlistScorer:
         scorer = cls(classifiers, codes, mean.astype(np.float32), labels.astype(np.int64), head.astype(np.int64))
         if facts:
             saved = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-            scorer.index = load_index({**saved, "vectors": scorer.units}, facts)
+            scorer.index = load_index({**saved, "vectors": scorer.units}, facts, n_ids=len(labels))
         return scorer
 
 

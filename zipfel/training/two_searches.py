@@ -135,4 +135,4 @@ def _index_state(index: Index, precision: str) -> tuple[Arrays, dict[str, Any]]:
 
 def _index_of(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any], n: int, dim: int) -> Index:
     saved = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-    return load_index({**saved, "vectors": unpack_table("units", arrays, n, dim)}, facts)
+    return load_index({**saved, "vectors": unpack_table("units", arrays, n, dim)}, facts, n_ids=n)
