@@ -52,7 +52,7 @@ LAYERS = [
     {"selection"},
     {"rows"},
     {"explaining", "conventions", "snapshots"},
-    {"label_changes"},
+    {"label_changes", "history"},
     {"deciding", "keeping"},
     {"classifier"},
     {"relabelling"},

@@ -23,6 +23,7 @@ from zipfel.explanation import Explained
 from zipfel.frames import Names
 from zipfel.growth import Growth, some_rows
 from zipfel.halting import holding_signals
+from zipfel.history import NO_IDS, after_update, event, known_after, new_documents, remembered
 from zipfel.inputs import (
     aligned,
     as_dataset,
@@ -177,6 +178,9 @@ class Zipfel(Deciding, Conventions):
             "seconds": round(time.monotonic() - start, 3),
             "timings": {phase: round(seconds, 3) for phase, seconds in run.timings.items()},
         }
+        new = event("fit", train.name, documents=train.n_points)
+        self.training_ = remembered(self.training_, new)
+        self.document_ids_ = known_after(NO_IDS, train) if hasattr(method, "partial_fit") else NO_IDS
         self.metrics_: dict[str, float] = {}
         self.label_changes_ = NO_CHANGES
 
@@ -190,12 +194,18 @@ class Zipfel(Deciding, Conventions):
         """Adds documents to a fitted model without training it again: they have a vote at once, for new labels too.
 
         Only methods whose training points vote can do that. A model that is not fitted yet is fitted. Other threads may
-        predict meanwhile: they see the model before or after. A failed update leaves the model as it was.
+        predict meanwhile: they see the model before or after. A failed update leaves the model as it was. Of a Dataset,
+        documents that the model knows by their ids are left out; without ids, a Dataset that it has learned already.
         """
         if not hasattr(self, "method_"):
             return self.fit(X, y, label_names=label_names)
         fresh = self._as_it_is()
-        fresh._add(X, y, label_names)
+        learned = new_documents(X, self.document_ids_, self.training_) if isinstance(X, Dataset) else X
+        if not isinstance(X, Dataset) or len(learned) or not len(X):
+            fresh._add(learned, y, label_names)
+        if isinstance(X, Dataset):
+            fresh.document_ids_ = known_after(self.document_ids_, learned)
+        fresh.training_ = after_update(self.training_, fresh.training_, X, fresh.n_labels_ - self.n_labels_)
         return self._become(fresh)
 
     def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:

@@ -13,6 +13,7 @@ from zipfel.calibration import Calibration
 from zipfel.data import Dataset
 from zipfel.decisions import Thresholds
 from zipfel.errors import ModelFileError, ZipfelError
+from zipfel.history import checked_ids
 from zipfel.label_changes import LabelChanges
 from zipfel.methods import State, make_method
 from zipfel.persistence import ModelFiles, arrays_within, check_kept, read_names
@@ -32,6 +33,8 @@ def files_of(model: Any) -> ModelFiles:
     arrays: dict[str, npt.NDArray[Any]] = {f"method.{name}": array for name, array in state.arrays.items()}
     arrays["label_counts"] = model.label_counts_
     arrays.update(model.rows_.arrays())
+    if len(model.document_ids_):
+        arrays["document_ids"] = model.document_ids_
     documents = model.rows_.documents()
     if model.label_names_ is not None:
         documents["labels"] = model.label_names_
@@ -70,6 +73,7 @@ def restored(made: type[Model], files: ModelFiles) -> Model:
     if counts.dtype.kind != "i" or counts.min(initial=0) < 0:
         raise ModelFileError("the model's label_counts must be whole numbers from 0 on")
     model.label_counts_ = counts
+    model.document_ids_ = checked_ids(files.arrays.get("document_ids"))
     model.label_names_ = read_names(files.documents, "labels", n_labels)
     model.vocabulary_ = kept_vocabulary(files, n_labels)
     model.rows_ = RowMaker.restore(config["weighting"], n_features, files.arrays, files.documents)

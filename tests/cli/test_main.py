@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from zipfel.cli.main import app, main
 from zipfel.errors import ParameterError
+from zipfel.methods import method_names
 
 ROWS = [
     {"id": "1", "text": "red bike wheel", "labels": ["bike"]},
@@ -99,7 +100,27 @@ def test_info(model: Path) -> None:
     facts = json.loads(zipfel("info", model, "--json").stdout)
     assert facts["method"] == "knn"
     assert facts["n_labels"] == 4
-    assert "fingerprint" in zipfel("info", model).stdout
+    short = zipfel("info", model).stdout.splitlines()
+    assert len(short) <= 20
+    assert all("\t" in line for line in short)  # lines for programs, where there is no terminal
+    assert any("fit: 4 documents from train" in line for line in short)
+    assert "fingerprint" in zipfel("info", model, "--all").stdout
+
+
+def test_update_knows_documents_by_their_ids(model: Path, train: Path) -> None:
+    assert "0 documents and 0 new labels added" in zipfel("update", model, train).stdout
+    more = train.with_name("more.jsonl")
+    more.write_text(train.read_text() + json.dumps({"id": "5", "text": "a new boat", "labels": ["new"]}) + "\n")
+    done = zipfel("update", model, more)
+    assert "1 documents and 1 new labels added" in done.stdout
+    assert "4 documents are left out: the model knows their ids" in done.stderr
+    assert "update: 1 documents, 1 new labels, 4 left out from more" in zipfel("info", model).stdout
+
+
+def test_metrics_are_lines_where_the_output_is_no_terminal(model: Path, train: Path) -> None:
+    lines = zipfel("evaluate", model, train).stdout.splitlines()
+    assert lines[1] == "metric (%)\t@1\t@3\t@5"
+    assert lines[2].startswith("P\t100.00\t")
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -120,7 +141,11 @@ def test_names_of_parameters_are_whole_in_a_narrow_terminal(monkeypatch: pytest.
 
 def test_methods() -> None:
     shown = zipfel("methods").stdout
-    assert all(name in shown for name in ("popular", "knn", "centroid", "n_neighbors"))
+    assert shown.splitlines()[0].startswith("auto ")
+    assert [line.split()[0] for line in shown.splitlines()] == ["auto", *(n for n in method_names() if n != "auto")]
+    one = zipfel("methods", "mnn").stdout
+    assert max(map(len, one.splitlines())) <= 80
+    assert "best: loss=infonce" in one
     listed = json.loads(zipfel("methods", "knn", "--json").stdout)
     assert "n_neighbors" in listed["knn"]["parameters"]
 

@@ -24,7 +24,8 @@ def test_new_documents_are_found_by_the_new_model_and_not_by_the_old(method: str
     old, new = tmp_path / "old", tmp_path / "new"
     zipfel("fit", write(tmp_path / "train.jsonl", ROWS * 4), "--method", method, "--out", old, *small)
     copies = 4 if method == "auto" else 1  # auto has other evidence besides the nearest neighbour
-    done = zipfel("update", old, write(tmp_path / "new.jsonl", NEW * copies), "--out", new, "--json")
+    rows = [{**row, "id": f"new {i}"} for i, row in enumerate(NEW * copies)]
+    done = zipfel("update", old, write(tmp_path / "new.jsonl", rows), "--out", new, "--json")
     told = json.loads(done.stdout)
     assert (told["added"], told["new_labels"], told["n_points"]) == (copies, 1, 16 + copies)
     assert best(new) == "amphibian"

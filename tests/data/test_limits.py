@@ -145,7 +145,9 @@ def test_the_command_line_says_whom_it_trusts(tmp_path: Path, monkeypatch: pytes
     from zipfel.cli import main
 
     seen = []
-    monkeypatch.setattr(main, "app", lambda words, standalone_mode: seen.append((words, limits.is_trusted())))
+    monkeypatch.setattr(
+        main, "app", lambda words, standalone_mode, prog_name: seen.append((words, limits.is_trusted()))
+    )
     monkeypatch.setattr(main, "run_guarded", lambda command, debug: command())
     for words in (["data", "--trust-data", "stats", "x"], ["data", "stats", "x"]):
         monkeypatch.setattr(sys, "argv", ["zipfel", *words])

@@ -22,7 +22,9 @@ app = typer.Typer(
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help="The data; - reads standard input.")]
 Target = Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; .gz and .zst compress.")]
-To = Annotated[str, typer.Option("--to", help="xmc, xmc-pair, svmlight, arff or jsonl; auto goes by the suffix.")]
+To = Annotated[
+    str, typer.Option("--to", help="xmc, xmc-pair, svmlight, arff, jsonl, csv or fasttext; auto goes by the suffix.")
+]
 Salt = Annotated[str, typer.Option("--salt", help="Another word, another choice of rows.")]
 
 
@@ -292,7 +294,7 @@ def _names_beside(dataset: Dataset, path: Path, to: str) -> list[Path]:
     from zipfel.data import write_names
     from zipfel.data.writing import format_of
 
-    if format_of(path, to) in ("arff", "jsonl"):
+    if format_of(path, to) in ("arff", "jsonl", "csv", "fasttext"):
         return []
     return write_names(dataset, path.parent, overwrite=False)
 

@@ -75,13 +75,13 @@ def evaluate(
     if json:
         print_json({"model": str(model), "n_points": dataset.n_points, "seconds": round(seconds, 3), **scores})
         return
-    from zipfel.cli.show import console, metric_table, reliability_table, set_table
+    from zipfel.cli.show import metric_table, reliability_table, set_table, show
 
-    console().print(metric_table(scores, ks, f"{loaded.method} on {dataset.n_points:,} documents"))
+    show(metric_table(scores, ks, f"{loaded.method} on {dataset.n_points:,} documents"))
     if threshold is not None:
-        console().print(set_table(scores, threshold))
+        show(set_table(scores, threshold))
     if shown is not None:
-        console().print(reliability_table(shown, max(ks)))
+        show(reliability_table(shown, max(ks)))
     typer.echo(f"{seconds:.1f} s, {1000 * seconds / max(1, dataset.n_points):.2f} ms a document")
 
 

@@ -107,7 +107,7 @@ def demo(
     zipfel demo --serve
     """
     from zipfel import datasets
-    from zipfel.cli.show import console, prediction_table
+    from zipfel.cli.show import prediction_table, show
 
     start = time.monotonic()
     train, test = datasets.load("debian-tags")
@@ -121,7 +121,7 @@ def demo(
     report(model, scores, out, time.monotonic() - start, as_json=False)
     texts = datasets.EXAMPLES["debian-tags"]
     for text, labels in zip(texts, model.predict(texts, k=5).rows(), strict=True):
-        console().print(prediction_table(f"“{text}”", labels))
+        show(prediction_table(f"“{text}”", labels))
     typed = "zipfel" if shutil.which("zipfel") else os.path.relpath(sys.argv[0])
     typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
     typer.echo(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
@@ -192,10 +192,10 @@ def report(model: Zipfel, scores: dict[str, float], out: Path, seconds: float, *
         }
         print_json({**facts, "timings": model.training_["timings"], **scores})
         return
-    from zipfel.cli.show import console, metric_table
+    from zipfel.cli.show import metric_table, show
 
     if scores:
-        console().print(metric_table({k: v for k, v in scores.items() if "[" not in k}, (1, 3, 5), "on test"))
+        show(metric_table({k: v for k, v in scores.items() if "[" not in k}, (1, 3, 5), "on test"))
     good = f", P@1 {100 * scores['P@1']:.2f} on test" if "P@1" in scores else ""
     typer.echo(f"{model.method} fitted in {seconds:.1f} s{good}; model of {megabytes:.1f} MB in {out}")
 

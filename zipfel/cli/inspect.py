@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zipfel.cli.console import print_json
-from zipfel.cli.options import Json, Model
+from zipfel.cli.options import DEFAULT_METHOD, Json, Model
+
+if TYPE_CHECKING:
+    from zipfel.config import Parameter
+    from zipfel.methods import Method
 
 
 def info(
     model: Model,
+    all_: Annotated[bool, typer.Option("--all", help="Every parameter, metric, timing and file.")] = False,
     json: Json = False,
 ) -> None:
-    """Show what a model is: method, parameters, sizes, training data, timings, metrics, files."""
+    """Show what a model is: method, labels, training data, metrics, history; --all for every parameter and file."""
     from zipfel.persistence import folder_size, load_model
 
     config = dict(load_model(model).config)  # reads and checks every file
@@ -22,19 +28,27 @@ def info(
     if json:
         print_json(config)
         return
-    from zipfel.cli.show import console, fact_table
+    from zipfel.cli.show import fact_table, show
 
+    if not all_:
+        from zipfel.cli.summary import summary
+
+        show(fact_table(summary(model, config)))
+        return
     config["files"] = {name: f"{entry['bytes']:,} bytes, checksum holds" for name, entry in config["files"].items()}
     metrics = config.get("metrics") or {}
     config["metrics"] = {n: f"{100 * v:.2f} %" if isinstance(v, int | float) else v for n, v in metrics.items()}
-    console().print(fact_table(config))
+    show(fact_table(config))
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Only this method, with all of its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(help="This method, with its presets and parameters.")] = None,
     json: Json = False,
 ) -> None:
-    """List the methods with their parameters, constraints and defaults."""
+    """List the methods, a line each; with a name, that method's presets and parameters.
+
+    zipfel methods auto
+    """
     from zipfel.methods import method_class, method_names
 
     classes = [method_class(n) for n in ([name] if name else method_names())]
@@ -49,12 +63,48 @@ def methods(
             for c in classes
         }
         print_json(listed)
-        return
-    from zipfel.cli.show import console, parameter_table
+    elif name:
+        _print_method(classes[0])
+    else:
+        _print_list(classes)
 
-    screen = console()
-    for c in classes:
-        screen.print(f"\n[bold]{c.name}[/bold]  {c.title}" + (f"\n  {c.paper}" if c.paper else ""))
-        if c.presets:
-            screen.print(f"  presets: {', '.join(c.presets)}")
-        screen.print(parameter_table(c.Config.parameters()))
+
+def _print_list(classes: list[type[Method]]) -> None:
+    """A line a method, cut where the terminal ends."""
+    from zipfel.cli.show import console
+
+    room = console().width if sys.stdout.isatty() else 1000
+    for c in sorted(classes, key=lambda c: c.name != DEFAULT_METHOD):
+        line = f"{c.name:10} {c.title}" + " (the default)" * (c.name == DEFAULT_METHOD)
+        typer.echo(line if len(line) <= room else line[: room - 1] + "…")
+    if sys.stdout.isatty():
+        typer.echo("\nzipfel methods NAME shows its presets and parameters")
+
+
+def _print_method(c: type[Method]) -> None:
+    """Its title and paper, what each preset sets, and a paragraph a parameter."""
+    from zipfel.cli.show import indented
+
+    typer.echo(indented(f"{c.name}: {c.title}", 0, 4))
+    if c.paper:
+        typer.echo(indented(c.paper, 4))
+    if c.presets:
+        typer.echo("\npresets (--preset NAME)")
+    for preset, values in c.presets.items():
+        sets = ", ".join(f"{key}={_shown(value)}" for key, value in values.items()) or "the defaults"
+        typer.echo(indented(f"{preset}: {sets}", 2, 6))
+    typer.echo("\nparameters (--set NAME=VALUE)")
+    for p in c.Config.parameters():
+        typer.echo(indented(_headline(p), 2, 6))
+        typer.echo(indented(p.help, 6))
+
+
+def _headline(p: Parameter) -> str:
+    allowed = p.constraint or p.kind.removesuffix("?")
+    symbol = f", {p.symbol} in the paper" if p.symbol else ""
+    return f"{p.name} = {_shown(p.default)}  ({allowed}{symbol})"
+
+
+def _shown(value: object) -> str:
+    """As it is typed behind --set."""
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

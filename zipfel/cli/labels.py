@@ -81,12 +81,14 @@ def _change(
 ) -> None:
     """Loads, changes and saves a model, and says what was done."""
     from zipfel.classifier import Zipfel
+    from zipfel.history import event, remembered
     from zipfel.persistence import save_or_rescue, writing
 
     target = out or folder
     loaded = Zipfel.load(folder)
     with writing(target, force):
         n_changed = change(loaded)
+        loaded.training_ = remembered(loaded.training_, event(f"labels {done}", labels=n_changed))
         save_or_rescue(partial(loaded.save, force=force), target)
     if json:
         print_json({"model": str(target), done: n_changed, "n_labels": loaded.n_labels_})

@@ -49,7 +49,9 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
-    verbose: int = typer.Option(0, "-v", "--verbose", count=True, help="Log what is done; -vv: all of it."),
+    verbose: int = typer.Option(
+        0, "-v", "--verbose", count=True, show_default=False, help="Log phases and choices; -vv: all."
+    ),
     debug: bool = typer.Option(False, DEBUG, help="Show tracebacks."),
     trust: bool = typer.Option(False, TRUST, help="Read data files beyond the limits on what small files may become."),
 ) -> None:

@@ -16,8 +16,38 @@ _FORMAT = "Of the files: auto, xmc, xmc-pair, svmlight, arff, jsonl, csv, ..."
 
 Train = Annotated[str, typer.Argument(help=_FILES)]
 Out = Annotated[Path, typer.Option(help="Folder for the model.")]
-MethodName = Annotated[str, typer.Option(help="Which system learns; `zipfel methods` lists them.")]
-Preset = Annotated[str | None, typer.Option(help="A named set of the method's parameters.")]
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """For the shell: methods that begin so."""
+    from zipfel.methods import method_names
+
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
+    """For the shell: presets, of the method that stands in the line, that begin so."""
+    from zipfel.methods import method_class, method_names
+
+    method = ctx.params.get("method") or DEFAULT_METHOD
+    presets = method_class(method).presets if method in method_names() else {}
+    return [name for name in presets if name.startswith(incomplete)]
+
+
+def complete_format(incomplete: str) -> list[str]:
+    """For the shell: formats of data files that begin so."""
+    from zipfel.data.formats import FORMATS
+
+    return [name for name in ("auto", *FORMATS) if name.startswith(incomplete)]
+
+
+MethodName = Annotated[
+    str, typer.Option(help="Which system learns; `zipfel methods` lists them.", autocompletion=complete_method)
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(help="A named set of the method's parameters, or a file of `tune`.", autocompletion=complete_preset),
+]
 Valid = Annotated[str | None, typer.Option(help="File to make choices on (default: a split of train).")]
 ValidShare = Annotated[float | None, typer.Option(min=0.001, max=0.9, help="Hold out this share of train for choices.")]
 Propensity = Annotated[
@@ -52,7 +82,7 @@ OnError = Annotated[
     str, typer.Option(help="What to do about a line that cannot be read: stop, skip it, or answer null.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-Format = Annotated[str, typer.Option("--format", help=_FORMAT)]
+Format = Annotated[str, typer.Option("--format", help=_FORMAT, autocompletion=complete_format)]
 Vocabulary = Annotated[
     str | None, typer.Option(help="Concepts and their names: SKOS (Turtle, RDF/XML), TSV, CSV, JSONL.")
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +14,6 @@ from rich.text import Text
 from zipfel.cli.console import one_line, printable
 
 if TYPE_CHECKING:
-    from zipfel.config import Parameter
     from zipfel.metrics import Reliability
 
 BUCKETS = ("head", "torso", "tail")
@@ -20,6 +21,32 @@ BUCKETS = ("head", "torso", "tail")
 
 def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
+
+
+def show(table: Table) -> None:
+    """A table where the output is a terminal; else lines, with tabs between the cells, for other programs."""
+    screen = console()
+    if screen.is_terminal:
+        screen.print(table)
+        return
+    lines = [str(table.title)] if table.title else []
+    if table.show_header:
+        lines.append("\t".join(str(column.header) for column in table.columns))
+    rows = zip(*(column.cells for column in table.columns), strict=True)
+    lines += ["\t".join(str(cell) for cell in row) for row in rows]
+    typer.echo("\n".join(lines))
+
+
+def width() -> int:
+    """Of running text: the terminal's, at most 100; 80 where the output is no terminal."""
+    screen = console()
+    return min(100, screen.width) if screen.is_terminal else 80
+
+
+def indented(text: str, by: int, rest: int | None = None) -> str:
+    """Wrapped to `width`: the first line from column `by` on, the others from `rest`."""
+    further = " " * (by if rest is None else rest)
+    return textwrap.fill(text, width(), initial_indent=" " * by, subsequent_indent=further, break_on_hyphens=False)
 
 
 def metric_table(scores: Mapping[str, float], ks: Sequence[int], title: str = "") -> Table:
@@ -79,18 +106,6 @@ def prediction_table(title: str, labels: Iterable[tuple[str, float]]) -> Table:
     table.add_column("score", justify="right")
     for name, score in labels:
         table.add_row(Text(one_line(name)), f"{score:.3f}")
-    return table
-
-
-def parameter_table(parameters: Sequence[Parameter]) -> Table:
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("  parameter", no_wrap=True)  # half a name can't be typed
-    for column in ("default", "allowed", "in the paper", "what it does"):
-        table.add_column(column)
-    for p in parameters:
-        table.add_row(
-            *(Text(word) for word in (f"  {p.name}", str(p.default), p.constraint or p.kind, p.symbol, p.help))
-        )
     return table
 
 

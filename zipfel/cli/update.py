@@ -16,6 +16,7 @@ from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
+    from zipfel.data import Dataset
 
 LAST_FEEDBACK = "feedback"
 """Key of `Zipfel.training_`: number of the last verdict that the model has learned."""
@@ -41,8 +42,8 @@ def update(
 ) -> None:
     """Add tagged documents to a model without training it (auto, knn, dxml): they vote at once.
 
-    Labels that the model does not know yet are taken in, and by knn new words, too. It tells when the model
-    should be fitted again.
+    Labels that the model does not know yet are taken in, and by knn new words, too. Documents that it knows by their
+    ids count once: the same file may be given again. It tells when the model should be fitted again.
 
     zipfel update model new.jsonl --out model2
 
@@ -65,8 +66,11 @@ def update(
         if file is not None:
             dataset = read_told(read, file, {**options, "label_separator": label_separator, "format": format_})
             with TerminalProgress().task("adding"):
+                before = loaded.training_["n_points"]
                 loaded.partial_fit(dataset)
-            n_documents += dataset.n_points
+            n_documents += loaded.training_["n_points"] - before
+            if left_out := dataset.n_points - n_documents:
+                say(f"{file}: {left_out:,} documents are left out: {_why(dataset)}")
         if feedback is not None:
             n_documents += _learn(loaded, feedback)
         loaded.threads = kept
@@ -86,6 +90,11 @@ def _report(model: Zipfel, target: Path, n_documents: int, added: int, seconds: 
     )
     if growth is not None:
         typer.echo(str(growth["advice"]))
+
+
+def _why(dataset: Dataset) -> str:
+    """How the model knew documents that it left out."""
+    return "the model knows their ids" if dataset.ids is not None else "the model has learned these data before"
 
 
 def _learn(model: Zipfel, file: Path) -> int:

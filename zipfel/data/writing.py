@@ -1,4 +1,4 @@
-"""`write`: data sets to XMC (old and new), svmlight, ARFF and JSON lines; whole or not at all."""
+"""`write`: data sets to XMC (old and new), svmlight, ARFF, JSON lines, CSV and fastText; whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from zipfel.data.dataset import Dataset
 from zipfel.data.files import write_files
 from zipfel.data.names import FEATURE_FILES, LABEL_FILES
 from zipfel.data.streams import bare_suffix
+from zipfel.data.writing_texts import delimited_lines, fasttext_lines, texts_of
 from zipfel.data.xmc import companion
 from zipfel.errors import DataError, ParameterError, nearest
 
-WRITABLE = (formats.XMC, formats.XMC_PAIR, formats.SVMLIGHT, formats.ARFF, formats.JSONL)
+WRITABLE = (formats.XMC, formats.XMC_PAIR, formats.SVMLIGHT, formats.ARFF, formats.JSONL, formats.CSV, formats.FASTTEXT)
 _BY_SUFFIX = {
     ".csv": formats.CSV,
     ".tsv": formats.CSV,
@@ -33,6 +34,8 @@ _BY_SUFFIX = {
     ".arff": formats.ARFF,
     ".jsonl": formats.JSONL,
     ".ndjson": formats.JSONL,
+    ".ft": formats.FASTTEXT,
+    ".fasttext": formats.FASTTEXT,
 }
 _ROWS = 8192
 
@@ -111,6 +114,16 @@ def _objects(dataset: Dataset) -> Iterator[str]:
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
+def _csv(dataset: Dataset, path: Path, second: Path | None) -> Files:  # noqa: ARG001 - one file
+    texts_of(dataset, path)
+    return [(path, delimited_lines(dataset, path, "\t" if bare_suffix(path) == ".tsv" else ","))]
+
+
+def _fasttext(dataset: Dataset, path: Path, second: Path | None) -> Files:  # noqa: ARG001 - one file
+    texts_of(dataset, path)
+    return [(path, fasttext_lines(dataset, path))]
+
+
 def _arff(dataset: Dataset, path: Path, second: Path | None) -> Files:
     X = _features(dataset, path)
     features = _unique(dataset.feature_names or [f"f{i}" for i in range(dataset.n_features)], set())
@@ -141,6 +154,8 @@ _WRITERS: dict[str, Callable[[Dataset, Path, Path | None], Files]] = {
     formats.SVMLIGHT: _svmlight,
     formats.ARFF: _arff,
     formats.JSONL: _jsonl,
+    formats.CSV: _csv,
+    formats.FASTTEXT: _fasttext,
 }
 
 
