@@ -21,7 +21,7 @@ from zipfel.halting import holding_signals
 from zipfel.inputs import aligned, as_dataset_of_any, documents_of, with_columns
 from zipfel.label_changes import LabelChanges
 from zipfel.methods import Method, Points
-from zipfel.metrics import Propensity, calibration_errors, evaluate
+from zipfel.metrics import LabelReport, Propensity, calibration_errors, evaluate
 from zipfel.metrics.calibration import Reliability, reliability, top_pairs
 from zipfel.metrics.sets import evaluate_sets
 from zipfel.points import Texts
@@ -195,6 +195,35 @@ class Deciding(Snapshots):
         now = self._fitted()
         p, hits = top_pairs(now._ranked(documents_of(X, None), k), now._truth(as_dataset_of_any(X, y)), k)
         return reliability(p, hits) if len(p) and p.min() >= 0 and p.max() <= 1 else None
+
+    @holding_signals
+    def label_report(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        k: int = USUAL,
+        threshold: float | str | None = None,
+        text: Names = None,
+        labels: str | None = None,
+    ) -> LabelReport:
+        """Precision, recall, F1 and support of each label, and the labels most missed and most wrongly given.
+
+        The first k labels of a document count as given, or with a threshold those that reach it.
+
+        >>> from zipfel import Zipfel
+        >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+        >>> report = Zipfel("knn").fit(texts, tags).label_report(texts, tags, k=1)
+        >>> report.rows()[0]["f1"], report.most_missed()
+        (1.0, [])
+        """
+        now = self._fitted()
+        chooser = Chooser(min(k, now.n_labels_), lambda found: found) if threshold is None else now.chooser(threshold)
+        given = chooser.choose(now._ranked(documents_of(X, text), chooser.width))
+        data = as_dataset_of_any(X, y, text=text, labels=labels)
+        known = aligned(named_alike(data, now.label_names_, now.vocabulary_), now.label_names_, now.n_labels_)
+        truth = now.label_changes_.of_labels(known.Y)
+        return LabelReport.of(given, truth, now.label_counts_, known.label_names)
 
     def score(self, X: Any, y: Any) -> float:
         """P@1, for scikit-learn's searches."""

@@ -6,7 +6,7 @@ import html
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -133,7 +133,7 @@ class Ranking:
         document, place = np.nonzero(self.labels != PAD)
         labels = [self.name(label) for label in self.labels[document, place].tolist()]
         columns = {"document": document, "rank": place + 1, "label": labels, "score": self.scores[document, place]}
-        return importlib.import_module(library).DataFrame(columns)
+        return data_frame(columns)
 
     def top(self, k: int) -> Ranking:
         """The first k columns."""
@@ -207,6 +207,14 @@ class Ranking:
     def concatenate(cls, parts: Sequence[Ranking]) -> Ranking:
         names = parts[0].label_names
         return cls(np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts]), names)
+
+
+def data_frame(columns: Mapping[str, Any]) -> Any:
+    """A data frame of pandas, or else of polars."""
+    library = next((name for name in ("pandas", "polars") if importlib.util.find_spec(name)), None)
+    if library is None:
+        raise ZipfelError("to_frame needs pandas or polars: pip install pandas")
+    return importlib.import_module(library).DataFrame(dict(columns))
 
 
 def printable(name: str) -> str:

@@ -106,3 +106,17 @@ def test_wrong_words_are_told(files: Path) -> None:
         done = CliRunner().invoke(app, ["predict", str(files / "m"), str(files / "test.jsonl"), *words])
         assert done.exit_code != 0
         assert told in str(done.exception)
+
+
+def test_a_report_per_label(files: Path) -> None:
+    shown = zipfel("labels", "report", files / "m", files / "other.jsonl", "--threshold", "auto")
+    assert "most missed" in shown
+    assert "x:3" in shown
+    found = json.loads(zipfel("labels", "report", files / "m", files / "other.jsonl", "-k", "1", "--json"))
+    n_tags = sum(len(json.loads(line)["labels"]) for line in (files / "other.jsonl").read_text().splitlines())
+    assert sum(row["support"] for row in found["labels"]) == n_tags
+    assert found["most_missed"][0]["label"] == "x:3"
+    file = files / "labels.csv"
+    zipfel("labels", "report", files / "m", files / "test.jsonl", "--csv", file, "--sort", "f1")
+    assert file.read_text().splitlines()[0].startswith("label,bucket,train,support")
+    assert zipfel("labels", "report", files / "m", files / "test.jsonl", "--csv", "-").count("\n") == 4

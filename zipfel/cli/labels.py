@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json
-from zipfel.cli.options import Force, Json, Model
+from zipfel.cli.fit import read_told
+from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threshold
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
 
 app = typer.Typer(
-    help="Add, retire, rename and merge labels of a model, without training it again.\n\n"
+    help="Add, retire, rename and merge labels of a model, without training it again; report on each.\n\n"
     "FILE has a label a line, by its identifier; cells are separated by tabs; - is standard input.",
     no_args_is_help=True,
 )
@@ -24,6 +25,50 @@ Changes = Annotated[str, typer.Argument(metavar="FILE", help="The labels; - read
 Target = Annotated[
     Path | None, typer.Option("--out", help="Folder for the new model (default: it replaces the old one).")
 ]
+
+
+@app.command()
+def report(
+    model: Model,
+    test: Annotated[str, typer.Argument(help="Tagged documents that the model was not trained on.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Labels of each document that count as given.")] = 5,
+    threshold: Threshold = None,
+    sort: Annotated[str, typer.Option(help="Column to sort by: support, f1, missed, wrong, label, ...")] = "support",
+    csv: Annotated[Path | None, typer.Option(help="Write all labels to this CSV file; - prints them.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Labels that the tables show.")] = 20,
+    labels: Labels = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    label_separator: LabelSeparator = None,
+    format_: Format = "auto",
+    json: Json = False,
+) -> None:
+    """Precision, recall and F1 of each label; the labels most missed and most wrongly given, with documents.
+
+    zipfel labels report model test.jsonl --sort f1 --csv labels.csv
+    """
+    from zipfel.classifier import Zipfel
+    from zipfel.data import read
+
+    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
+    data = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
+    found = Zipfel.load(model).label_report(data, k=k, threshold=threshold)
+    rows = found.rows(sort)
+    if csv is not None:
+        if str(csv) == "-":
+            typer.echo(found.to_csv(sort), nl=False)
+            return
+        csv.write_text(found.to_csv(sort), encoding="utf-8", errors="replace")
+    failures = {"most_missed": found.most_missed(top), "most_wrong": found.most_wrong(top)}
+    if json:
+        told = {kind: [failure._asdict() for failure in its] for kind, its in failures.items()}
+        print_json({"model": str(model), "n_points": data.n_points, "labels": rows, **told})
+        return
+    from zipfel.cli.show import console, failure_table, label_table
+
+    console().print(label_table(rows[:top], f"{len(rows):,} labels, by {sort}"))
+    for kind, its in failures.items():
+        console().print(failure_table(its, kind.replace("_", " "), data.ids or [f"row {i}" for i in range(len(data))]))
 
 
 @app.command()

@@ -15,6 +15,7 @@ from zipfel.cli.console import one_line, printable
 
 if TYPE_CHECKING:
     from zipfel.metrics import Reliability
+    from zipfel.metrics.label_report import Failure
 
 BUCKETS = ("head", "torso", "tail")
 
@@ -93,6 +94,27 @@ def reliability_table(found: Reliability, k: int) -> Table:
         bar = list("█" * round(_BAR * share) + " " * (_BAR + 1 - round(_BAR * share)))
         bar[round(_BAR * probability)] = "|"
         table.add_row(_percent(probability), _percent(share), f"{size:,}", "".join(bar))
+    return table
+
+
+def label_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
+    """Labels with their metrics, as `LabelReport.rows` gives them."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for name in rows[0] if rows else ():
+        table.add_column(name, justify="left" if name in ("label", "bucket") else "right")
+    for row in rows:
+        cells = (f"{value:.3f}" if isinstance(value, float) else one_line(str(value)) for value in row.values())
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def failure_table(failures: Sequence[Failure], title: str, ids: Sequence[str]) -> Table:
+    """Labels with the documents where they fail."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column, justify in (("label", "left"), ("times", "right"), ("for example in", "left")):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for label, times, documents in failures:
+        table.add_row(Text(one_line(label)), f"{times:,}", Text(one_line(", ".join(ids[i] for i in documents))))
     return table
 
 

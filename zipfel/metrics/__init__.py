@@ -2,7 +2,8 @@
 
 from zipfel.metrics.calibration import Reliability, calibration_errors, reliability
 from zipfel.metrics.evaluate import evaluate
+from zipfel.metrics.label_report import LabelReport
 from zipfel.metrics.propensity import Propensity
 from zipfel.metrics.scorers import scorer
 
-__all__ = ["Propensity", "Reliability", "calibration_errors", "evaluate", "reliability", "scorer"]
+__all__ = ["LabelReport", "Propensity", "Reliability", "calibration_errors", "evaluate", "reliability", "scorer"]
