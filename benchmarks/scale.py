@@ -1,94 +1,167 @@
-"""One epoch of LightDXML at the size of the largest public sets, and one document among all those labels.
+"""The papers' methods at the sizes of the papers' data: one epoch of training, then a prediction of the whole test set.
 
-    python -m benchmarks.scale [--points 1000000] [--labels 670000] [--features 135000] [--threads 2] [--share 1.0]
+    python -m benchmarks.scale [--shapes amazontitles-670k] [--methods lightdxml,astec] [--share 1.0] [--threads 2]
+                               [--out benchmarks/results/scale.jsonl]
+    python -m benchmarks.scale --show benchmarks/results/scale.jsonl
 
-Prints seconds an epoch, time per example against the same at 20,000 labels, peak memory, and for the index over the
-label table: build time, recall@100 against exact search, median milliseconds for one document on one thread.
-`--share 0.1` takes a tenth of the points: time per example and memory of the tables are the same.
+Data are made up with a shape's points, labels and features: they tell what a method costs, not how well it ranks. Each
+run is a process of its own with the whole method: preset paper with one epoch of each of its phases. It prints seconds
+by phase, the peak of memory, the size of the model, and milliseconds a document. `--share 0.02` takes so many of the
+points; labels without a training point are left out by most methods, so the tables are smaller then, too.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import json
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 
 from benchmarks import Bar
-from zipfel.data.synthetic import synth
-from zipfel.index import build_index
-from zipfel.kernels.bag import encode_bag
-from zipfel.losses.bce import candidate_bce
-from zipfel.nn.bag import bag
-from zipfel.nn.score import candidate_scores, with_constant
-from zipfel.nn.table import Table
-from zipfel.run import Run
-from zipfel.threads import set_threads, use_threads
-from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 
-DIM, BATCH = 128, 512
+Row = dict[str, Any]
+_GB = 16.0
+"""Memory that a full run may take."""
 
 
-def epoch(points: int, features: int, labels: int, threads: int) -> tuple[float, dict[str, Table], object]:
-    """(seconds an example, tables, rows) of one epoch with 1,500 drawn labels a batch."""
-    data = synth(points, features, labels, features_per_point=75, labels_per_point=5.5, seed=0)
-    run = Run(seed=0, threads=threads)
-    tables = {"features": Table.normal(features, DIM, 0.1, run.rng(1)), "labels": Table.zeros(labels, DIM)}
-    batches = Batches(data.X, data.Y, size=BATCH, seed=0, candidates=CandidateSampler(data.Y, n_sampled=1500))
+@dataclass(frozen=True)
+class Shape:
+    """N, D, L of train, points of test, and means a point: labels and features."""
 
-    def objective(batch: Batch, rows: dict[str, torch.Tensor]) -> torch.Tensor:
-        assert batch.candidates is not None
-        hidden = with_constant(bag(rows["features"], batch.X))
-        found = batch.candidates
-        return candidate_bce(candidate_scores(hidden, rows["labels"]), found.rows, found.columns)
+    points: int
+    features: int
+    labels: int
+    test: int
+    labels_per_point: float
+    features_per_point: float
+    methods: tuple[str, ...]
 
+
+TITLES = ("lightdxml", "astec", "glas", "mnn")
+SHAPES = {
+    "amazontitles-670k": Shape(485_176, 66_666, 670_091, 150_875, 5.4, 6.0, TITLES),
+    "wikiseealsotitles-350k": Shape(629_418, 91_414, 352_072, 162_491, 2.3, 4.0, TITLES),
+    "delicious-200k": Shape(196_606, 782_585, 205_443, 100_095, 75.5, 301.0, ("dxml", "rankae")),
+}
+ONE_EPOCH = {
+    "lightdxml": {"epochs": 1, "label_epochs": 1, "relabel_every": 1},
+    "astec": {"surrogate_epochs": 1, "epochs": 1, "ranker_epochs": 1},
+}
+"""One pass of each phase; of the other methods `epochs` is their only one."""
+
+
+def measure(shape_name: str, method: str, share: float, threads: int) -> Row:
+    """One method on one shape, in this process."""
+    from zipfel import Zipfel
+    from zipfel.bench.peers import folder_mb, peak_mb
+    from zipfel.data import synth
+
+    shape = SHAPES[shape_name]
+    n, n_test = round(share * shape.points), round(share * shape.test)
+    per_point = {"features_per_point": shape.features_per_point, "labels_per_point": shape.labels_per_point}
+    data = synth(n + n_test, shape.features, shape.labels, **per_point, seed=0)
+    train, test = data.take(np.arange(n)), data.take(np.arange(n, n + n_test))
+    del data
+    given, start = peak_mb(), time.monotonic()
+    settings: dict[str, Any] = dict(ONE_EPOCH.get(method, {"epochs": 1}))
+    model = Zipfel(method, preset="paper", weighting="l2", threads=threads, seed=1, **settings).fit(train)
+    fitted, peak = time.monotonic() - start, peak_mb()
+    del train
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/model")
+        size = folder_mb(f"{folder}/model")
     start = time.monotonic()
-    Trainer(run, batches, objective, Plan(epochs=1, lr=3e-3), tables=tables).fit()  # type: ignore[arg-type]
-    return (time.monotonic() - start) / points, tables, data.X
+    scores = model.evaluate(test, ks=(1,))
+    answered = time.monotonic() - start
+    return {
+        "shape": shape_name, "method": method, "share": share, "threads": threads, "points": n, "test": n_test,
+        "train_seconds": fitted, "timings": model.training_["timings"], "data_gb": given / 1e3, "peak_gb": peak / 1e3,
+        "model_mb": size, "predict_seconds": answered, "batch_ms": 1000 * answered / max(1, n_test),
+        "P@1": 100 * scores["P@1"],
+    }  # fmt: skip
 
 
-def search(tables: dict[str, Table], X: object) -> tuple[float, float, float]:
-    """(build seconds, recall@100, median ms for one document on one thread) of the index over the labels."""
-    vectors = tables["labels"].numpy()
-    hidden = encode_bag(X[:1200], tables["features"].numpy())  # type: ignore[index]
-    start = time.monotonic()
-    index = build_index(vectors, metric="cosine", queries=hidden[:200], k=100, recall=0.9)
-    built = time.monotonic() - start
-    times = []
-    with use_threads(1):
-        for row in range(200, 400):
-            start = time.monotonic()
-            index.search(encode_bag(X[row], tables["features"].numpy()), 100)  # type: ignore[index]
-            times.append(time.monotonic() - start)
-    return built, index.recall, 1000 * float(np.median(times))
+def run(shape: str, method: str, share: float, threads: int) -> Row:
+    """`measure` in a process of its own: peaks of memory are a process's."""
+    words = ["--one", "--shapes", shape, "--methods", method, "--share", str(share), "--threads", str(threads)]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.scale", *words], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        return {"shape": shape, "method": method, "share": share, "threads": threads, "failed": done.returncode}
+    found: Row = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    head = ("shape", "method", "points", "train s", "seconds of each phase", "peak GB", "model MB", "ms a document")
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        if "failed" in row:
+            lines.append(f"| {row['shape']} | {row['method']} | failed: exit code {row['failed']} |")
+            continue
+        phases = ", ".join(f"{name} {seconds:.0f}" for name, seconds in row["timings"].items())
+        cells = (
+            row["shape"], row["method"], f"{row['points']:,}", f"{row['train_seconds']:.0f}", phases,
+            f"{row['peak_gb']:.1f}", f"{row['model_mb']:.0f}", f"{row['batch_ms']:.2f}",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def main(
-    points: int = 1_000_000, features: int = 135_000, labels: int = 670_000, threads: int = 2, share: float = 0.1
+    shapes: Sequence[str] = ("amazontitles-670k",),
+    methods: Sequence[str] = ("lightdxml", "astec"),
+    share: float = 0.01,
+    threads: int = 2,
+    out: Path | None = None,
 ) -> list[Bar]:
-    set_threads(threads)
-    points = int(points * share)
-    small, _, _ = epoch(min(points, 50_000), features, 20_000, threads)
-    large, tables, X = epoch(points, features, labels, threads)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{points:,} points: {large * points:.0f} s an epoch, {1e6 * large:.0f} us an example, peak {peak:.1f} GB")
-    print(f"at 20,000 labels: {1e6 * small:.0f} us an example")
-    built, recall, single = search(tables, X)
-    print(f"index over {labels:,} labels: built in {built:.0f} s, recall@100 {recall:.3f}, {single:.2f} ms a document")
+    """methods: none named are the shape's own."""
+    rows = []
+    for shape in shapes:
+        for method in methods or SHAPES[shape].methods:
+            rows.append(run(shape, method, share, threads))
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+            if out is not None:
+                with out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+    print(markdown(rows))
     return [
-        Bar("scale: time per example against 20,000 labels", large / small, 3.0, at_least=False),
-        Bar("scale: peak memory of an epoch", peak, 16.0, at_least=False, unit="GB"),
-        Bar("scale: one document among all labels", single, 5.0, at_least=False, unit="ms"),
-        Bar("scale: recall@100 of the shortlist", recall, 0.9, unit=""),
+        Bar(f"scale: {row['method']} on {row['shape']}, peak memory", row["peak_gb"], _GB, at_least=False, unit="GB")
+        for row in rows
+        if "failed" not in row
     ]
 
 
+def arguments() -> argparse.Namespace:
+    def words(text: str) -> list[str]:
+        return [word for word in text.split(",") if word]
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shapes", type=words, default=list(SHAPES), help=f"of {', '.join(SHAPES)}")
+    parser.add_argument("--methods", type=words, default=[], help="default: those of the shape's papers")
+    parser.add_argument("--share", type=float, default=1.0, help="of the points")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="rows are added to this file")
+    parser.add_argument("--show", type=Path, help="print the table of this file and run nothing")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    for option, default in (("--points", 1_000_000), ("--features", 135_000), ("--labels", 670_000), ("--threads", 2)):
-        parser.add_argument(option, type=int, default=default)
-    parser.add_argument("--share", type=float, default=1.0)
-    for bar in main(**vars(parser.parse_args())):
-        print("  ".join(bar.cells()))
+    asked = arguments()
+    if asked.show:
+        print(markdown([json.loads(line) for line in asked.show.read_text(encoding="utf-8").splitlines()]))
+    elif asked.one:
+        print(json.dumps(measure(asked.shapes[0], asked.methods[0], asked.share, asked.threads)))
+    else:
+        for bar in main(asked.shapes, asked.methods, asked.share, asked.threads, asked.out):
+            print("  ".join(bar.cells()))
