@@ -89,3 +89,17 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_broken_files(put, content: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match="b.jsonl" + message):
         read(put("b.jsonl", content))
+
+
+def test_annifs_subjects(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(
+        '{"document_id": "a", "text": "A boat", "subjects": [{"uri": "<http://x/1>", "label": "Boat"}]}\n'
+        '{"document_id": "b", "text": "A ship", "subjects": [{"label": "Ship"}, {"uri": "http://x/1"}]}\n'
+    )
+    found = read(file)
+    assert found.ids == ["a", "b"]
+    assert found.label_names == ["http://x/1", "Ship"]
+    file.write_text('{"text": "A boat", "subjects": [{"name": "Boat"}]}\n')
+    with pytest.raises(DataError, match="must have one of uri, id, label"):
+        read(file)

@@ -23,6 +23,7 @@ from zipfel.data.packed import is_packed, open_packed
 from zipfel.data.reading import read_documents
 from zipfel.data.sparse_chunks import sparse_chunks
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
+from zipfel.data.text_folder import is_text_folder
 from zipfel.errors import DataError, ParameterError, nearest
 
 CHUNK_ROWS = 4096
@@ -77,6 +78,9 @@ def read_chunks(
     check_source(format, on_error)
     if is_packed(path):
         yield from _whole_chunks(open_packed(path))
+        return
+    if is_text_folder(path):
+        yield from _whole_chunks(read_documents(path))
         return
     fields = Fields(text_column, None, id_column, need_labels=False)
     with open_stream(path, live=True) as stream:

@@ -32,7 +32,7 @@ class Fields:
 TEXT_FIELDS = ("text", "content", "document", "body", "abstract", "description", "title")
 TITLE_FIELD = "title"
 LABEL_FIELDS = ("labels", "label", "tags", "tag", "subjects", "subject_uris", "topics", "categories", "keywords")
-ID_FIELDS = ("id", "uid", "doc_id", "docid")
+ID_FIELDS = ("id", "uid", "doc_id", "docid", "document_id")
 
 
 def pick(wanted: str | None, known: tuple[str, ...], found: Collection[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 Instead of (or beside) a text a row may have "features": {"12": 0.5}, whose keys are column numbers counted from 0;
 `write` does so for a data set that has no texts. Labels and ids may be numbers; null or [] is a row without labels.
+A label may be an object with a "uri", "id" or "label", as Annif writes its subjects.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from zipfel.data.documents import ID_FIELDS, LABEL_FIELDS, Documents, Fields, jo
 from zipfel.data.growing import GrowingCSR
 from zipfel.data.plain_rows import MAX_COLUMNS, MAX_FLOAT32
 from zipfel.data.streams import Stream
+from zipfel.data.vocabulary import clean_id
 from zipfel.errors import DataError
 
 FEATURES = "features"
+_NAMING = ("uri", "id", "label")
+"""What names a label that is an object, the first that is there."""
 
 
 def read_jsonl(stream: Stream, fields: Fields) -> Dataset:
@@ -83,7 +87,7 @@ class _Rows:
             labels = [label for part in labels.split(self._fields.label_separator) if (label := part.strip())]
         if not isinstance(labels, list):
             raise ValueError(f'"{key}" must be a list of names, got {_kind(labels)} | ["one", "two"]')
-        return [label if type(label) is str else _scalar(label, "a label") for label in labels]
+        return [label if type(label) is str else _label(label) for label in labels]
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,16 @@ def _scalar(value: Any, what: str) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return str(value)
     raise ValueError(f"{what} must be text or a number, got {_kind(value)}")
+
+
+def _label(value: Any) -> str:
+    """A name, a number, or an object that names a concept, as Annif writes it: {"uri": ..., "label": ...}."""
+    if isinstance(value, dict):
+        named = next((value[key] for key in _NAMING if isinstance(value.get(key), str)), None)
+        if named is None:
+            raise ValueError(f"a label that is an object must have one of {', '.join(_NAMING)}")
+        return clean_id(named)
+    return _scalar(value, "a label")
 
 
 def _missing(what: str, key: str, row: dict[str, Any], option: str) -> str:

@@ -21,6 +21,7 @@ from zipfel.data.parquet import read_parquet
 from zipfel.data.plain_text import read_plain_text
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
 from zipfel.data.svmlight import read_svmlight
+from zipfel.data.text_folder import is_text_folder, read_text_folder
 from zipfel.data.xmc import companion, read_xmc, read_xmc_pair
 from zipfel.errors import DataError, ParameterError, nearest
 
@@ -117,6 +118,9 @@ def _read(format: str, request: _Request) -> Dataset:  # noqa: A002 - as above
         raise ParameterError(f"unknown format {format!r}{nearest(format, ['auto', *formats.FORMATS])}")
     if is_packed(request.path):
         return open_packed(request.path)
+    if is_text_folder(request.path):
+        dataset = read_text_folder(request.path, need_labels=request.fields.need_labels)
+        return replace(dataset, name=Path(request.path).name)
     with open_stream(request.path) as stream:
         if not stream.head():
             raise DataError("the file is empty", path=stream.name)
