@@ -16,6 +16,7 @@ LAYERS = [
         "errors",
         "executor",
         "config",
+        "calm",
         "copies",
         "halting",
         "log",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,3 +190,50 @@ def test_products_of_numpy_keep_to_the_threads(monkeypatch: pytest.MonkeyPatch) 
         assert most() == 1
         second.__exit__(None, None, None)
     assert most() == before
+
+
+def test_a_limit_is_that_of_a_call_and_not_of_the_process() -> None:
+    torch = pytest.importorskip("torch")
+    faiss = pytest.importorskip("faiss")
+    before = get_threads(), torch.get_num_threads(), faiss.omp_get_max_threads()
+    elsewhere: list[int] = []
+    with use_threads(before[0] + 3):
+        assert (get_threads(), torch.get_num_threads(), faiss.omp_get_max_threads()) == (before[0] + 3,) * 3
+        other = threading.Thread(target=lambda: elsewhere.append(get_threads()))
+        other.start()
+        other.join()
+    assert elsewhere == [before[0]]
+    assert (get_threads(), torch.get_num_threads(), faiss.omp_get_max_threads()) == before
+
+
+CHILD = """
+import multiprocessing, sys, threading
+import numpy as np, torch, faiss
+from tests.contract import QUICK
+from tests.test_pickling import ASKED, NAMES, TEXTS, answer
+from zipfel import Zipfel
+from zipfel.threads import get_threads, set_threads
+set_threads(2)
+models = [Zipfel(name, threads=2, **QUICK.get(name, {})).fit(TEXTS, NAMES) for name in ("dxml", "rankae", "auto")]
+said = [answer(model) for model in models]
+torch.ones(2000, 2000) @ torch.ones(2000, 2000)  # starts OpenMP's threads
+faiss.IndexFlatIP(8).search(np.ones((5000, 8), dtype=np.float32), 1)
+
+def ask(sender):
+    torch.ones(2000, 2000) @ torch.ones(2000, 2000)
+    sender.send((get_threads(), torch.get_num_threads(), [answer(model) for model in models] == said))
+
+receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
+child = multiprocessing.get_context("fork").Process(target=ask, args=(sender,), daemon=True)
+child.start()
+print(receiver.recv() if receiver.poll(60) else "hangs", get_threads())
+child.kill()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_forked_children_answer_with_one_thread() -> None:
+    pytest.importorskip("torch")
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", CHILD], cwd=root, capture_output=True, text=True, timeout=180)
+    assert done.stdout.strip() == "(1, 1, True) 2", done.stderr[-2000:]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
-# Read when torch or faiss load OpenMP, and numpy OpenBLAS: hence here, before any of them, unless a program imports
-# them before zipfel. By default their idle threads spin, OpenBLAS's for a fiftieth of a second after every product, and
-# slow what our own threads, or other work, do on the same cores: training in small steps by up to 20 times. Sleeping
-# threads cost some microseconds a call.
-_CALM = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "16"}  # 2^16 ticks instead of 2^26
-CALMED = {name: value for name, value in _CALM.items() if name not in os.environ}
-os.environ.update(CALMED)
+from zipfel.calm import install
+
+install()  # before numpy or torch are imported
 
 __version__ = "0.1.0"
 

@@ -23,6 +23,7 @@ __all__ = [
     "blocks",
     "check_halted",
     "get_threads",
+    "library_threads",
     "over_blocks",
     "over_products",
     "set_threads",
@@ -47,38 +48,73 @@ _at_work = threading.local()
 
 
 def get_threads() -> int:
-    """Of this work, or of the process."""
-    return getattr(_at_work, "threads", None) or _threads
+    """Of this work, or of the process. A forked child has one: OpenMP's other threads are not there any more, and it
+    would wait for them forever."""
+    return 1 if _forked else getattr(_at_work, "threads", None) or _threads
+
+
+_forked = False
+
+
+def _after_fork() -> None:
+    global _forked
+    if _pools or "torch" in sys.modules or "faiss" in sys.modules:
+        _forked = True
+        _set_libraries(1)
+    _pools.clear()
+    _blas.__init__()  # type: ignore[misc] # another thread may have held its lock
 
 
 def set_threads(threads: int) -> None:
-    """For zipfel's kernels, and for torch and faiss where they are loaded."""
+    """For the process, as far as a call does not say otherwise: zipfel's kernels, and torch and faiss if loaded."""
     global _threads
     _threads = max(1, threads)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(_threads)
-    if "faiss" in sys.modules:
-        sys.modules["faiss"].omp_set_num_threads(_threads)
+    _set_libraries(get_threads())
 
 
 @contextmanager
 def use_threads(threads: int | None) -> Iterator[None]:
-    """`set_threads` for the length of a block; None leaves things as they are."""
+    """What this thread does in the block takes so many threads; None leaves things as they are."""
     if threads is None:
         yield
-    elif hasattr(_at_work, "threads"):  # of this work only
-        before, _at_work.threads = _at_work.threads, max(1, threads)
-        try:
+        return
+    before = getattr(_at_work, "threads", None)
+    _at_work.threads = max(1, threads)
+    try:
+        with library_threads():
             yield
-        finally:
-            _at_work.threads = before
-    else:
-        before = _threads
-        set_threads(threads)
-        try:
-            yield
-        finally:
-            set_threads(before)
+    finally:
+        _at_work.threads = before
+
+
+@contextmanager
+def library_threads(threads: int | None = None) -> Iterator[None]:
+    """torch and faiss, as far as they are loaded, take so many threads for what this thread does in the block, by
+    default as many as kernels do."""
+    before = _set_libraries(get_threads() if threads is None or _forked else threads)
+    try:
+        yield
+    finally:
+        for name, number in before.items():
+            _LIBRARIES[name][1](sys.modules[name], number)
+
+
+_LIBRARIES: dict[str, tuple[Callable[[Any], int], Callable[[Any, int], None]]] = {
+    "torch": (lambda torch: torch.get_num_threads(), lambda torch, number: torch.set_num_threads(number)),
+    "faiss": (lambda faiss: faiss.omp_get_max_threads(), lambda faiss, number: faiss.omp_set_num_threads(number)),
+}
+
+
+def _set_libraries(threads: int) -> dict[str, int]:
+    """Returns what they had before."""
+    before = {}
+    for name, (get, put) in _LIBRARIES.items():
+        library = sys.modules.get(name)
+        if library is not None and hasattr(library, "__version__"):  # not while it is being imported
+            before[name] = get(library)
+            if before[name] != threads:
+                put(library, threads)
+    return before
 
 
 class _Blas:
@@ -150,7 +186,7 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
             check_halted()
         return
     others = _others(threads - 1)
-    waiting = [(others.submit(work, start, stop), start, stop) for start, stop in runs[1:]]
+    waiting = [(others.submit(_with_threads, threads, work, start, stop), start, stop) for start, stop in runs[1:]]
     try:
         work(*runs[0])
         for done, start, stop in reversed(waiting):
@@ -161,6 +197,12 @@ def over_blocks(work: Callable[[int, int], None], n: int, *, parts: int | None =
         wait(begun)
     for done in begun:
         done.result()
+
+
+def _with_threads(threads: int, work: Callable[[int, int], None], start: int, stop: int) -> None:
+    """In a thread of the pool, which serves callers with different limits."""
+    _at_work.threads = threads
+    work(start, stop)
 
 
 def over_products(work: Callable[[int, int], None], n: int, *, parts: int | None = None) -> None:
@@ -175,7 +217,8 @@ def over_products(work: Callable[[int, int], None], n: int, *, parts: int | None
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 """By number of threads; kept, because starting threads costs more than a small kernel."""
-os.register_at_fork(after_in_child=_pools.clear)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _others(threads: int) -> ThreadPoolExecutor:
@@ -197,10 +240,7 @@ def at_once(*works: Callable[[], T], threads: int | None = None, sharing: bool =
     if threads <= 1:
         return [_halting(work, around, get_threads()) for work in works]
     halt = Halt(around)
-    everywhere = (
-        None if hasattr(_at_work, "threads") else inside
-    )  # what goes on beside a work inside others is not its own
-    with use_threads(everywhere), blas_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
+    with blas_threads(1), ThreadPoolExecutor(threads, "zipfel-work") as pool:
         results = [pool.submit(_halting, work, halt, inside) for work in works]
         try:
             _await_first_error(results)
@@ -222,7 +262,7 @@ def _halting(work: Callable[[], T], halt: Halt | None, threads: int) -> T:
     before = dict(vars(_at_work))
     _at_work.threads = threads
     try:
-        with halted_by(halt):
+        with halted_by(halt), library_threads():
             check_halted()
             return work()
     finally:

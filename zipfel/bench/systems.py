@@ -82,9 +82,8 @@ def present_peers(words: Sequence[str], pythons: Mapping[str, str], say: Callabl
 
 
 def environment_of(python: str) -> dict[str, str]:
-    """Of a child: ours finds the zipfel that is running, a peer's own Python none of our packages, and no peer the
-    settings that zipfel made for itself."""
-    hidden = {"PYTHONPATH", "PYTHONHOME", *zipfel.CALMED}
+    """Of a child: ours finds the zipfel that is running, a peer's own Python none of our packages."""
+    hidden = {"PYTHONPATH", "PYTHONHOME"}
     found = {name: value for name, value in os.environ.items() if name not in hidden}
     if python == sys.executable:
         path = [str(Path(zipfel.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]

@@ -14,7 +14,7 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import Ids, Index, Vectors, checked
 from zipfel.kernels.topk import merge_topk, score_pairs, sort_topk
 from zipfel.state import State
-from zipfel.threads import get_threads, over_blocks
+from zipfel.threads import library_threads, over_blocks
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _LEAST = 128
@@ -44,8 +44,8 @@ class HnswIndex(Index):
         if build:
             self._rebuild()
 
+    @library_threads(1)  # insertion order, and so the graph, would depend on the threads
     def _rebuild(self) -> None:
-        faiss.omp_set_num_threads(1)  # insertion order, and so the graph, would depend on the threads
         self._faiss = self._empty()
         self._faiss.hnsw.efConstruction = max(100, 2 * self.links)
         self._faiss.add(self.vectors)
@@ -53,8 +53,8 @@ class HnswIndex(Index):
     def _empty(self) -> Any:
         return faiss.IndexHNSWFlat(self.dim, self.links, faiss.METRIC_INNER_PRODUCT)
 
+    @library_threads()
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
-        faiss.omp_set_num_threads(get_threads())
         effort = min(max(self.effort, 2 * k), max(len(self), 1))  # more finds no more
         settings = faiss.SearchParametersHNSW(efSearch=effort)
         scores, places = self._faiss.search(queries, k, params=settings)
@@ -149,9 +149,9 @@ class IvfPqIndex(Index):
         if build:
             self._rebuild()
 
+    @library_threads()
     def _rebuild(self) -> None:
         """k-means and codebooks on a sample of the vectors, then the codes of all of them."""
-        faiss.omp_set_num_threads(get_threads())
         padded = _padded(self.vectors)
         cells = max(1, min(round(2 * math.sqrt(len(self))), len(self) // 8))
         index = _plain_index(padded.shape[1], cells)
@@ -165,8 +165,8 @@ class IvfPqIndex(Index):
         self._arrays = _arrays_of(index)
         self._faiss, self._owner = _fast(self._arrays, padded.shape[1], len(self))
 
+    @library_threads()
     def _search(self, queries: Vectors, k: int) -> tuple[Ids, Vectors]:
-        faiss.omp_set_num_threads(get_threads())
         settings = faiss.SearchParametersIVF(nprobe=min(self.probes, self._faiss.nlist))
         width = min(len(self), max(k * self.rescore, _LEAST))
         _, places = self._faiss.search(_padded(queries), width, params=settings)

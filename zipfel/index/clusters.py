@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
-from zipfel.threads import get_threads
+from zipfel.threads import library_threads
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -44,8 +44,8 @@ class Clusters:
         means = faiss.Clustering(vectors.shape[1], n_clusters)
         means.niter, means.seed = 20, seed + 1
         means.min_points_per_centroid, means.max_points_per_centroid = 1, TRAIN_POINTS
-        faiss.omp_set_num_threads(get_threads())
-        means.train(vectors, faiss.IndexFlatL2(vectors.shape[1]))
+        with library_threads():
+            means.train(vectors, faiss.IndexFlatL2(vectors.shape[1]))
         centres = faiss.vector_to_array(means.centroids).reshape(n_clusters, -1)
         return cls(centres, vectors)
 
@@ -71,7 +71,6 @@ class Clusters:
 
         A row that finds fewer than k points there looks further, in twice as many clusters, until it has k (or all).
         """
-        faiss.omp_set_num_threads(get_threads())
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         width = min(k, len(self))
         ids, scores = self._search(queries, width, n_probe)
@@ -84,6 +83,7 @@ class Clusters:
         room = ((0, 0), (0, k - width))
         return np.pad(ids, room, constant_values=-1), np.pad(scores, room, constant_values=-np.inf)
 
+    @library_threads()
     def _search(self, queries: Vectors, k: int, n_probe: int) -> tuple[Ids, Vectors]:
         if not len(queries) or not k:
             return np.full((len(queries), k), -1), np.full((len(queries), k), -np.inf, dtype=np.float32)

@@ -18,7 +18,7 @@ from zipfel.errors import ModelFileError, ParameterError
 from zipfel.kernels.choice import kernels_are_off
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
-from zipfel.threads import check_halted, get_threads
+from zipfel.threads import check_halted, get_threads, library_threads
 from zipfel.training.adam import DenseAdam
 from zipfel.training.batches import Batch, Batches
 from zipfel.training.checkpoint import differences, prefixed, read_checkpoint, under, write_checkpoint
@@ -108,7 +108,10 @@ class Trainer:
     def fit(self) -> History:
         """Runs all epochs (or what resume leaves of them); ends with the best epoch's weights in place."""
         self._check_memory()
-        torch.set_num_threads(min(self.run.threads, get_threads()))
+        with library_threads(min(self.run.threads, get_threads())):
+            return self._fit()
+
+    def _fit(self) -> History:
         first = self._resume()
         total = self.plan.epochs * self.batches.n_points
         cuda = [self._device] if self._device.type == "cuda" else []
