@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import DataError, ResourceError
 from zipfel.graph import label_graph
-from zipfel.graph.label_graph import LabelGraph, SharedPoints
+from zipfel.graph.label_graph import LabelGraph, SharedPoints, graph_of
 from zipfel.threads import use_threads
 
 # points {0,1}, {0,1,2}, {2}, {}, {4}: edges 0-1 (twice), 0-2, 1-2; labels 3 and 4 are alone
@@ -92,3 +92,13 @@ def test_walks_by_points_are_the_same_with_any_threads():
         with use_threads(threads):
             found.append(SharedPoints(Y).walks(50, 6, seed=1))
     assert (found[0] == found[1]).all()
+
+
+def test_the_graph_to_walk_over_is_of_a_hierarchy_or_of_label_sets(tmp_path):
+    Y = sp.csr_matrix(np.array([[1, 1, 0], [1, 1, 1]], np.float32))
+    plain, counts = graph_of(Y, "plain"), graph_of(Y, "counts")
+    assert isinstance(plain, LabelGraph)
+    assert plain.n_edges == 3
+    assert isinstance(counts, SharedPoints)
+    (tmp_path / "h.tsv").write_text("0\t1\n")
+    assert graph_of(Y, "counts", str(tmp_path / "h.tsv")).n_edges == 1

@@ -136,7 +136,7 @@ def _edges(matrix: sp.csr_matrix, weighted: bool) -> sp.csr_matrix:
     return edges
 
 
-def label_graph(
+def graph_of(
     Y: sp.csr_matrix, edges: str, hierarchy: str = "", label_names: Sequence[str] | None = None
 ) -> LabelGraph | SharedPoints:
     """The graph to walk over: of a hierarchy's file where there is one (3.2), else of label sets Y.

@@ -38,7 +38,7 @@ from torch import Tensor
 
 from zipfel import config as declared
 from zipfel.config import param
-from zipfel.graph import Targets, deepwalk, label_graph, ppmi_svd, random_vectors
+from zipfel.graph import Targets, deepwalk, graph_of, ppmi_svd, random_vectors
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
@@ -141,7 +141,7 @@ class Dxml(Method):
             return ppmi_svd(Y, c.dim, seed=run.seed)
         if c.vectors == "random":
             return random_vectors(int(Y.shape[1]), c.dim, seed=run.seed)
-        graph = label_graph(Y, c.edges, c.hierarchy, run.label_names)
+        graph = graph_of(Y, c.edges, c.hierarchy, run.label_names)
         return deepwalk(
             graph, c.dim, walks=c.walks, length=c.walk_length, window=c.window, passes=c.passes, seed=run.seed
         )
