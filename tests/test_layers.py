@@ -58,6 +58,7 @@ LAYERS = [
     {"classifier"},
     {"relabelling"},
     {"scale"},
+    {"tuning"},
     {"bench"},
     {"report"},
     {"serve"},

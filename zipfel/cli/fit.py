@@ -77,7 +77,7 @@ def fit(
     concepts = read_concepts(vocabulary, unknown_labels)
     with (
         writing(out, force, needed=_estimated_bytes(train)),
-        TerminalProgress(method) as progress,
+        TerminalProgress(model.method) as progress,
         packed_within(train, fields, limit, out) as source,
     ):
         dataset = read_told(read, source, fields, progress)
@@ -221,8 +221,8 @@ def _estimator(
     method: str,
     preset: str | None,
     weighting: str,
-    params: dict[str, str],
-    vectorizer: dict[str, str],
+    params: dict[str, Any],
+    vectorizer: dict[str, Any],
     valid_share: float | None = None,
     propensity: str | None = None,
 ) -> Zipfel:
@@ -232,6 +232,8 @@ def _estimator(
     from zipfel.metrics import Propensity
     from zipfel.rows import check_weighting
 
+    if preset is not None and preset.endswith(".json"):
+        method, preset, params, vectorizer = _with_preset_file(Path(preset), method, params, vectorizer)
     # A wrong parameter is told before a large file is read.
     make_method(method, params, preset)
     check_weighting(weighting)
@@ -241,6 +243,19 @@ def _estimator(
     own: dict[str, Any] = dict(params)
     kept = {"valid_share": valid_share, "propensity": propensity, **own}
     return Zipfel(method, preset=preset, weighting=weighting, vectorizer=vectorizer, **kept)
+
+
+def _with_preset_file(
+    path: Path, method: str, params: dict[str, str], vectorizer: dict[str, str]
+) -> tuple[str, str | None, dict[str, Any], dict[str, Any]]:
+    """The settings of a preset file of `zipfel tune`; those that were typed come before them."""
+    from zipfel.errors import ParameterError
+    from zipfel.tuning.presets import read_settings
+
+    found = read_settings(path)
+    if method not in (found.method, options.DEFAULT_METHOD):
+        raise ParameterError(f"{path} is a preset of method {found.method!r}, and --method is {method!r}: leave it out")
+    return found.method, found.preset, {**found.params, **params}, {**found.vectorizer, **vectorizer}
 
 
 def _run(

@@ -9,7 +9,21 @@ from contextlib import ExitStack
 import typer
 
 from zipfel import __version__
-from zipfel.cli import bench, bundled, data, evaluate, explain, fit, inspect, labels, predict, report, serve, update
+from zipfel.cli import (
+    bench,
+    bundled,
+    data,
+    evaluate,
+    explain,
+    fit,
+    inspect,
+    labels,
+    predict,
+    report,
+    serve,
+    tune,
+    update,
+)
 from zipfel.cli.console import run_guarded
 
 DEBUG, TRUST = "--debug", "--trust-data"
@@ -34,6 +48,7 @@ app.command("serve")(serve.serve)
 app.command("info")(inspect.info)
 app.command("methods")(inspect.methods)
 app.command("demo")(fit.demo)
+app.command("tune")(tune.tune)
 app.command("bench")(bench.bench)
 data.app.command("bundled")(bundled.bundled)
 app.add_typer(data.app, name="data")
