@@ -9,9 +9,12 @@ import scipy.sparse as sp
 
 from benchmarks.papers.common import Published, Table, Variant, main
 from benchmarks.papers.rows import markdown, value
+from benchmarks.papers.word_vectors import train_vectors, write_vectors
 from zipfel.data import Dataset, write
 from zipfel.errors import ParameterError
+from zipfel.features import Vectorizer
 from zipfel.methods.popular import Popular
+from zipfel.nn.word_vectors import read_word_vectors
 
 pytest.importorskip("matplotlib")
 
@@ -82,3 +85,15 @@ def test_variants_of_one_fit_differ_in_how_it_predicts(ask, tmp_path, monkeypatc
     first, last, again = (value(row, "P@3") for row in rows)
     assert last < first == again
     assert len(fits) == 1
+
+
+def test_word_vectors_put_words_of_the_same_company_near(tmp_path):
+    texts = ["red bike wheel chain", "red bike chain wheel", "blue boat sail mast", "blue boat mast sail"] * 200
+    vectorizer = Vectorizer().fit(texts)
+    vectors = train_vectors(texts, vectorizer, 8, passes=10)
+    write_vectors(vectors, vectorizer.feature_names, tmp_path / "words.vec")
+    table = np.zeros((vectorizer.n_features, 8), dtype=np.float32)
+    assert read_word_vectors(tmp_path / "words.vec", vectorizer.feature_names, table) == 8
+    units = table / np.linalg.norm(table, axis=1, keepdims=True)
+    at = {name: units[i] for i, name in enumerate(vectorizer.feature_names)}
+    assert at["bike"] @ at["chain"] > at["bike"] @ at["sail"] + 0.2

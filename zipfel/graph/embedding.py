@@ -38,7 +38,7 @@ def deepwalk(
     rng = np.random.default_rng([seed, 1])
     nodes = ((rng.random((graph.n_nodes, dim)) - 0.5) / dim).astype(np.float32)  # word2vec's start
     contexts = np.zeros((graph.n_nodes, dim), dtype=np.float32)
-    noise = _noise_table(corpus, graph.n_nodes)
+    noise = noise_table(corpus, graph.n_nodes)
     gradient, drawn = np.empty(dim, dtype=np.float32), np.empty(negatives, dtype=np.int32)
     rates = np.linspace(RATE, LAST_RATE, passes + 1, dtype=np.float32)
     for turn in range(passes):
@@ -50,7 +50,7 @@ def deepwalk(
     return nodes[: graph.n_labels]
 
 
-def _noise_table(corpus: npt.NDArray[np.int32], n_nodes: int) -> npt.NDArray[np.int32]:
+def noise_table(corpus: npt.NDArray[np.int32], n_nodes: int) -> npt.NDArray[np.int32]:
     """Node ids, each as often as its count to the power of 3/4 (word2vec's noise); drawing is one look-up."""
     share = np.bincount(corpus.ravel(), minlength=n_nodes).astype(np.float64) ** 0.75
     edges = np.cumsum(share) / share.sum() * max(NOISE_TABLE, n_nodes)
