@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from zipfel.cli.console import json_text, one_line, say
 
@@ -29,6 +29,7 @@ class Answer:
     labels: Labels = ()
     told: Told = field(default_factory=dict)
     error: str | None = None
+    text: str | None = None
 
     @property
     def shown(self) -> Labels:
@@ -55,7 +56,8 @@ def answers_of(chunk: Chunk, rows: Iterable[tuple[Labels, Told]], *, null_faults
     for row in range(chunk.n_rows):
         fault = chunk.faults.get(row)
         if fault is None:
-            yield Answer(chunk.ids[place], title_of(chunk, place), *next(found))
+            text = None if chunk.documents.texts is None else chunk.documents.texts[place]
+            yield Answer(chunk.ids[place], title_of(chunk, place), *next(found), text=text)
             place += 1
             continue
         say(f"zipfel: {fault}" + ("" if null_faults else "; skipped"))
@@ -93,11 +95,12 @@ def as_line(answer: Answer) -> str:
     return "\t".join([answer.title, *(f"{one_line(name)} {score:.3f}" for name, score in answer.shown)])
 
 
-def write_lines(answers: Iterable[Answer], form: Callable[[Answer], str]) -> None:
-    """Prints a line an answer, all of them at once."""
+def write_lines(answers: Iterable[Answer], form: Callable[[Answer], str], file: TextIO | None = None) -> None:
+    """Writes a line an answer, all of them at once; to standard output unless told otherwise."""
+    out = file or sys.stdout
     if text := "".join(form(answer) + "\n" for answer in answers):
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        out.write(text)
+        out.flush()
 
 
 def write_tables(answers: Iterable[Answer]) -> None:
@@ -112,8 +115,6 @@ def write_tables(answers: Iterable[Answer]) -> None:
             screen.print(prediction_table(answer.title, answer.shown))
 
 
-def writer(*, json: bool) -> Callable[[Iterable[Answer]], None]:
-    """What suits the options and the place where the output goes."""
-    if json:
-        return lambda answers: write_lines(answers, as_json)
+def writer() -> Callable[[Iterable[Answer]], None]:
+    """What suits the place where the output goes: tables for a terminal, else a line an answer."""
     return write_tables if sys.stdout.isatty() else lambda answers: write_lines(answers, as_line)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 import typer
 
-from zipfel.cli.answers import answers_of, labelled, writer
+from zipfel.cli.answers import answers_of, labelled
 from zipfel.cli.console import say
 from zipfel.cli.options import (
     Address,
@@ -30,7 +31,9 @@ from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
+    from zipfel.cli.answers import Labels, Told
     from zipfel.data import Dataset
+    from zipfel.data.chunks import Chunk
     from zipfel.deciding import Chooser
     from zipfel.ranking import Ranking
     from zipfel.run import Progress
@@ -57,6 +60,15 @@ def predict(
     workers: Workers = None,
     by: By = ROWS,
     address: Address = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv (.gz), .parquet.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="What to write: jsonl, csv, tsv, parquet, annif (text TAB <URI> <URI>).")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Ask this service, e.g. http://127.0.0.1:8000; MODEL is its name there.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
     """Rank labels for documents, as they come.
@@ -66,36 +78,85 @@ def predict(
 
     With --threshold only labels that are likely enough; with --optimise those that are best by a metric.
 
+    --url sends the documents to `zipfel serve`; ZIPFEL_TOKEN is the token that it may ask for.
+
     echo "a fast text editor for the terminal" | zipfel predict model -
     """
-    from zipfel.classifier import Zipfel
+    from zipfel.cli.outputs import format_of, opened
     from zipfel.data.chunks import check_source, read_chunks
     from zipfel.errors import ParameterError
-    from zipfel.vocabularies import check_language
 
     check_source(format_, on_error)
     if address is not None and workers is None:
         raise ParameterError("--address needs --workers: how many of the cluster's cores to use")
     if by not in (ROWS, LABELS):
         raise ParameterError(f"--by must be {ROWS} or {LABELS}, got {by!r}")
+    if url is not None and (threads or workers or together):
+        raise ParameterError("--url goes without --threads, --workers and --together: the service does the work")
+    kind = format_of(output, to, json=json)
     if file == "-" and sys.stdin.isatty():
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
-    loaded = Zipfel.load(model)
-    loaded.threads = threads
-    language = check_language(loaded.vocabulary_, language)
-    chooser = _chooser(loaded, k, threshold, optimise, together=together)
-    texts = loaded.rows_.vectorizer is not None
+    cluster = None if workers is None else Cluster(workers, by, address)
+    wanted = Wanted(k, threshold, optimise, language, together)
+    source = _of_service(url, model.name, wanted) if url else _of_model(model, wanted, threads, cluster)
+    texts, answered = source
     chunks = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
-    write, width = writer(json=json), chooser.width
-    asked = ((chunk, chunk.documents) for chunk in chunks)
-    ranked = _ranked(loaded, asked, width)
-    if workers is not None:
-        ranked = _ranked_by(by, model, asked, width, workers, address)
-    with _progress(file).task("predicting") as task:
-        for chunk, ranking in _all_at_once(ranked, chooser) if together else _chosen(ranked, chooser):
-            rows = () if ranking is None else labelled(ranking, loaded.vocabulary_, language)
+    with opened(output, kind) as write, _progress(file).task("predicting") as task:
+        for chunk, rows in answered(chunks):
             write(answers_of(chunk, rows, null_faults=on_error == "null"))
             task.advance(chunk.n_rows)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which labels the options ask for."""
+
+    limit: int | None
+    threshold: str | None
+    optimise: str | None
+    language: str | None
+    together: bool
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Workers that share the documents or the labels out among them."""
+
+    workers: int
+    by: str
+    address: str | None
+
+
+Answered: TypeAlias = "Callable[[Iterable[Chunk]], Iterator[tuple[Chunk, Iterable[tuple[Labels, Told]]]]]"
+"""Chunks of documents -> the same with the labels of each document."""
+
+
+def _of_model(folder: Path, wanted: Wanted, threads: int | None, cluster: Cluster | None) -> tuple[bool, Answered]:
+    """(whether it takes texts, what answers) of a model folder."""
+    from zipfel.classifier import Zipfel
+    from zipfel.vocabularies import check_language
+
+    model = Zipfel.load(folder)
+    model.threads = threads
+    language = check_language(model.vocabulary_, wanted.language)
+    chooser = _chooser(model, wanted.limit, wanted.threshold, wanted.optimise, together=wanted.together)
+
+    def answered(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Iterable[tuple[Labels, Told]]]]:
+        asked, width = ((chunk, chunk.documents) for chunk in chunks), chooser.width
+        ranked = _ranked(model, asked, width) if cluster is None else _ranked_by(cluster, folder, asked, width)
+        for chunk, ranking in _all_at_once(ranked, chooser) if wanted.together else _chosen(ranked, chooser):
+            yield chunk, () if ranking is None else labelled(ranking, model.vocabulary_, language)
+
+    return model.rows_.vectorizer is not None, answered
+
+
+def _of_service(url: str, name: str, wanted: Wanted) -> tuple[bool, Answered]:
+    """(whether it takes texts, what answers) of a model that is served."""
+    from zipfel.cli.remote import Asked, Service
+
+    service = Service(url, name)
+    asked = Asked(wanted.limit, wanted.threshold, wanted.optimise, wanted.language)
+    return service.takes_texts, lambda chunks: ((chunk, service.answered(chunk.documents, asked)) for chunk in chunks)
 
 
 def _chooser(
@@ -115,14 +176,14 @@ def _ranked(model: Zipfel, asked: Iterable[tuple[T, Dataset]], k: int) -> Iterat
 
 
 def _ranked_by(
-    by: str, folder: Path, asked: Iterable[tuple[T, Dataset]], k: int, workers: int, address: str | None
+    cluster: Cluster, folder: Path, asked: Iterable[tuple[T, Dataset]], k: int
 ) -> Iterator[tuple[T, Ranking | None]]:
     """`_ranked` by the workers of a Ray cluster."""
     from zipfel.scale.label_shards import predict_by_label_shards
     from zipfel.scale.predicting import predict_partitions
 
-    predict = predict_partitions if by == ROWS else predict_by_label_shards
-    yield from predict(folder, asked, k, workers=workers, address=address)
+    predict = predict_partitions if cluster.by == ROWS else predict_by_label_shards
+    yield from predict(folder, asked, k, workers=cluster.workers, address=cluster.address)
 
 
 def _chosen(ranked: Iterable[tuple[T, Ranking | None]], chooser: Chooser) -> Iterator[tuple[T, Ranking | None]]:
