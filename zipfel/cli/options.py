@@ -102,3 +102,8 @@ Together = Annotated[
     bool, typer.Option("--together", help="With --optimise: choose the labels of all documents at once.")
 ]
 Model = Annotated[Path, typer.Argument(help="Model folder that `zipfel fit` made.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv (.gz), .parquet.")
+]
+To = Annotated[str | None, typer.Option(help="What to write: jsonl, csv, tsv, parquet, annif (text TAB <URI> <URI>).")]
+Url = Annotated[str | None, typer.Option(help="Ask this service, e.g. http://127.0.0.1:8000; MODEL is its name there.")]

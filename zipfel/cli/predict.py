@@ -21,10 +21,13 @@ from zipfel.cli.options import (
     Model,
     OnError,
     Optimise,
+    Output,
     TextColumn,
     Threads,
     Threshold,
+    To,
     Together,
+    Url,
     Workers,
 )
 from zipfel.cli.progress import TerminalProgress
@@ -60,15 +63,9 @@ def predict(
     workers: Workers = None,
     by: By = ROWS,
     address: Address = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv (.gz), .parquet.")
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option(help="What to write: jsonl, csv, tsv, parquet, annif (text TAB <URI> <URI>).")
-    ] = None,
-    url: Annotated[
-        str | None, typer.Option(help="Ask this service, e.g. http://127.0.0.1:8000; MODEL is its name there.")
-    ] = None,
+    output: Output = None,
+    to: To = None,
+    url: Url = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
     """Rank labels for documents, as they come.
@@ -87,16 +84,12 @@ def predict(
     from zipfel.errors import ParameterError
 
     check_source(format_, on_error)
-    if address is not None and workers is None:
-        raise ParameterError("--address needs --workers: how many of the cluster's cores to use")
-    if by not in (ROWS, LABELS):
-        raise ParameterError(f"--by must be {ROWS} or {LABELS}, got {by!r}")
-    if url is not None and (threads or workers or together):
+    cluster = _cluster(workers, by, address)
+    if url is not None and (threads or cluster or together):
         raise ParameterError("--url goes without --threads, --workers and --together: the service does the work")
     kind = format_of(output, to, json=json)
     if file == "-" and sys.stdin.isatty():
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
-    cluster = None if workers is None else Cluster(workers, by, address)
     wanted = Wanted(k, threshold, optimise, language, together)
     source = _of_service(url, model.name, wanted) if url else _of_model(model, wanted, threads, cluster)
     texts, answered = source
@@ -125,6 +118,16 @@ class Cluster:
     workers: int
     by: str
     address: str | None
+
+
+def _cluster(workers: int | None, by: str, address: str | None) -> Cluster | None:
+    from zipfel.errors import ParameterError
+
+    if address is not None and workers is None:
+        raise ParameterError("--address needs --workers: how many of the cluster's cores to use")
+    if by not in (ROWS, LABELS):
+        raise ParameterError(f"--by must be {ROWS} or {LABELS}, got {by!r}")
+    return None if workers is None else Cluster(workers, by, address)
 
 
 Answered: TypeAlias = "Callable[[Iterable[Chunk]], Iterator[tuple[Chunk, Iterable[tuple[Labels, Told]]]]]"
