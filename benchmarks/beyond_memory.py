@@ -57,7 +57,7 @@ def make_file(source: str, path: Path, n_bytes: int) -> int:
 @contextlib.contextmanager
 def group(limit: int) -> Any:
     """A control group with the limit, as a function that the child calls; None where there can be none."""
-    folder = GROUPS / f"zipfel-beyond-{os.getpid()}"
+    folder = GROUPS / f"zipfel-beyond-{os.getpid()}-{time.monotonic_ns()}"
     try:
         folder.mkdir()
         (folder / "memory.limit_in_bytes").write_text(str(limit))

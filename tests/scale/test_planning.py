@@ -54,7 +54,11 @@ def set_growth(monkeypatch: pytest.MonkeyPatch, each: dict[str | None, float]) -
         each_one = each[model.preset] / (2 if "max_words" in (model.vectorizer or {}) else 1)
         return Growth(110 * MB, train.n_points, each_one * train.n_points)
 
+    def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
+        return {"warm": 10 * MB, "growth": measured(model, sample, run, 0, limit).bytes, "is_over": False}
+
     monkeypatch.setattr(planning, "measured_growth", measured)
+    monkeypatch.setattr(planning, "run_trial", run_trial)
     monkeypatch.setattr(planning, "held_memory", lambda: 100 * MB)
 
 
@@ -77,6 +81,23 @@ def test_the_fullest_plan_that_fits(data: Dataset, monkeypatch: pytest.MonkeyPat
         chosen_plan(Zipfel(), data, 130 * MB, run)
     with pytest.raises(ResourceError, match="not enough"):
         chosen_plan(Zipfel(), data, 50 * MB, run)
+
+
+def test_a_trial_decides_how_many_documents_fit(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_growth(monkeypatch, {None: MB, "quick": MB})
+    asked: list[int] = []
+
+    def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
+        asked.append(len(sample))
+        return {"warm": 0, "growth": 2 * MB * len(sample), "is_over": len(asked) == 1}
+
+    monkeypatch.setattr(planning, "run_trial", run_trial)
+    plan = chosen_plan(Zipfel(), data, 600 * MB, Run())
+    assert asked == [430, 241, 168]
+    assert (plan.n_documents, plan.estimate) == (168, (100 + 336) * MB)
+    monkeypatch.setattr(planning, "run_trial", lambda *_: {"warm": 0, "growth": 10**12, "is_over": True})
+    with pytest.raises(ResourceError, match="not enough"):
+        chosen_plan(Zipfel(), data, 600 * MB, Run())
 
 
 def test_documents_of_a_plan_keep_one_of_each_label(data: Dataset) -> None:

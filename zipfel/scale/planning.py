@@ -27,7 +27,7 @@ from zipfel.errors import ResourceError
 from zipfel.halting import Halted, check_halted
 from zipfel.kernels.loading import load_kernels
 from zipfel.scale.resident import held_memory, watched
-from zipfel.scale.trial import Growth, measured_growth
+from zipfel.scale.trial import Growth, measured_growth, run_trial
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MOST_WORDS = 64
 _ROOM = 0.9
 """Share of the limit that an estimate may take; estimates are within a quarter, mostly within a tenth."""
-_FEWER, _TRIES = 0.7, 4
+_FEWER, _TRIES = 0.7, 6
 """Documents of the next try where a fit came to the limit, and how many tries there are."""
 _FEWEST = 100
 """Documents below which there is no use in fitting."""
@@ -99,13 +99,13 @@ def chosen_plan(model: Zipfel, train: Dataset, limit: int, run: Run) -> Plan:
         raise ResourceError(_too_little(limit, held))
     changes: dict[str, Any] = {}
     for changes in _ladder(model, train):
-        growth = measured_growth(_changed(model, changes), train, run, held, limit)
+        growth = measured_growth(_changed(model, changes), train, run, held, _limit_of_trials(limit))
         if growth.at(train.n_points) <= allowed:
             return Plan(changes, train.n_points, growth.at(train.n_points))
         needed = growth.at(train.n_points) / 1e9
         told = Plan(changes, train.n_points, 0).sentence(train.n_points, limit).partition("fitting ")[2]
         run.progress.remark(f"memory: {told} it would take about {needed:.2f} GB")
-    return _with_fewer_documents(growth, changes, train, allowed, limit)
+    return _with_fewer_documents(model, growth, changes, train, limit, run)
 
 
 def chosen_documents(train: Dataset, plan: Plan, run: Run) -> npt.NDArray[np.int64]:
@@ -131,11 +131,26 @@ def _ladder(model: Zipfel, train: Dataset) -> Iterator[dict[str, Any]]:
         yield {**changes, "vectorizer": {**vectorizer, "max_words": MOST_WORDS}}
 
 
-def _with_fewer_documents(growth: Growth, changes: dict[str, Any], train: Dataset, allowed: float, limit: int) -> Plan:
-    n = min(growth.most_documents(allowed), train.n_points)
-    if n < min(_FEWEST, train.n_points):
-        raise ResourceError(_too_little(limit, growth.at(_FEWEST)))
-    return Plan(changes, n, growth.at(n))
+def _with_fewer_documents(
+    model: Zipfel, growth: Growth, changes: dict[str, Any], train: Dataset, limit: int, run: Run
+) -> Plan:
+    """As many as fit by the estimate, and then by a trial with these documents, which have more labels than others."""
+    plan = Plan(changes, min(growth.most_documents(_ROOM * limit), train.n_points), 0.0)
+    for _ in range(_TRIES):
+        if plan.n_documents < min(_FEWEST, train.n_points):
+            break
+        documents = train.take(chosen_documents(train, plan, run))
+        found = run_trial(_changed(model, changes), documents, run, _limit_of_trials(limit))
+        needed = held_memory() + found["warm"] + found["growth"]
+        if not found["is_over"] and needed <= _ROOM * limit:
+            return replace(plan, estimate=needed)
+        plan = replace(plan, n_documents=int(plan.n_documents * min(_FEWER, _ROOM * limit / needed)))
+    raise ResourceError(_too_little(limit, growth.at(_FEWEST)))
+
+
+def _limit_of_trials(limit: int) -> int:
+    """Both processes together keep to the limit."""
+    return round(_ROOM * limit) - held_memory()
 
 
 def _changed(model: Zipfel, changes: dict[str, Any]) -> Zipfel:

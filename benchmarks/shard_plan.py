@@ -1,0 +1,228 @@
+"""What 100 million labels take: the cost of a shard by the measured curve, and a simulation of 1,000 shards.
+
+    python -m benchmarks.shard_plan benchmarks/results/label_curve.jsonl --data train.jsonl.gz [--points 1e9]
+        [--labels 1e8] [--shards 1024] [--machines 100] [--cores 16] [--out benchmarks/results/shard_plan.json]
+
+The curve gives what one machine takes for L labels with 1.5 points each: CPU seconds, bytes held and bytes of the
+model, each a power of L. A shard is such a machine's work: its labels, and the points that have one of them.
+
+The simulation cuts the labels of real data (--data FILE) into so many shards by balanced 2-means: how many shards a
+point belongs to, how even the shards are, how many of the true labels lie in the shards that a router asks, and how
+long all shards take on so many cores if tasks die and are done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+FEATURES_A_POINT, POINTS_A_LABEL, SMALLEST = 75, 1.5, 3_000
+BYTES_A_FEATURE, BYTES_AN_ANSWER = 6, 12
+"""A feature on the way: its number and two bytes; a label with its score and its shard's number."""
+HELD_OUT, CANDIDATES, EVIDENCE = 50_000, 100, 20
+"""Documents that the judge of all shards learns from, candidates of each in a shard, and numbers of each."""
+ROUTED = (1, 2, 4, 8, 16, 32, 64)
+_FULLEST, _DIES = 2.0, 0.02
+"""Times the mean number of points that a shard learns from: those of a shard with a very frequent label are thinned.
+Share of tasks that die."""
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """a L^b of CPU seconds, megabytes held while fitting, and megabytes of the model."""
+
+    seconds: tuple[float, float]
+    held: tuple[float, float]
+    model: tuple[float, float]
+
+    @classmethod
+    def fitted(cls, rows: Sequence[dict[str, Any]], system: str = "quick") -> Curve:
+        own = [row for row in rows if row["system"] == system and row["labels"] >= SMALLEST]
+        labels = np.array([row["labels"] for row in own], dtype=np.float64)
+        return cls(*(_power(labels, np.array([row[key] for row in own])) for key in ("fit", "peak_mb", "model_mb")))
+
+
+def _power(x: Array, y: Array) -> tuple[float, float]:
+    """(a, b) of a x^b, on log axes."""
+    b, log_a = np.polyfit(np.log(x), np.log(y), 1)
+    return float(np.exp(log_a)), float(b)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """copies: shards that a point belongs to, on average. asked: shards that a document is sent to."""
+
+    points: float
+    labels: float
+    shards: int
+    copies: float
+    asked: int
+
+    def shard(self, curve: Curve) -> dict[str, float]:
+        """What one shard takes. Work grows with its points, as far as the curve's points a label are exceeded."""
+        labels, points = self.labels / self.shards, self.points * self.copies / self.shards
+        fuller = points / (POINTS_A_LABEL * labels)
+        return {
+            "labels": labels,
+            "points": points,
+            "cpu_seconds": fuller * curve.seconds[0] * labels ** curve.seconds[1],
+            "held_gb": fuller * curve.held[0] * labels ** curve.held[1] / 1e3,
+            "model_gb": fuller * curve.model[0] * labels ** curve.model[1] / 1e3,
+            "received_gb": points * FEATURES_A_POINT * BYTES_A_FEATURE / 1e9,
+        }
+
+    def whole(self, curve: Curve, cores: int) -> dict[str, float]:
+        one = self.shard(curve)
+        judged = HELD_OUT * self.asked * CANDIDATES * EVIDENCE * 4
+        return {
+            "core_hours": self.shards * one["cpu_seconds"] / 3600,
+            "hours": self.shards * one["cpu_seconds"] / 3600 / cores,
+            "model_tb": self.shards * one["model_gb"] / 1e3,
+            "traffic_tb": (self.shards * one["received_gb"] + judged / 1e9) / 1e3,
+            "kb_a_document": self.asked * (FEATURES_A_POINT * BYTES_A_FEATURE + 5 * BYTES_AN_ANSWER) / 1e3,
+        }
+
+
+# -- the simulation
+
+
+def shards_by_halving(vectors: sp.csr_matrix, counts: Array, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    """(n_labels,) the shard of each label, n a power of two: labels are halved again and again, by 2-means of their
+    mean points, so that either half has the same number of points."""
+    shard_of = np.zeros(len(counts), dtype=np.int32)
+    for _ in range(max(0, n.bit_length() - 1)):
+        shard_of *= 2
+        for shard in np.unique(shard_of):
+            own = np.flatnonzero(shard_of == shard)
+            shard_of[own[_second_half(vectors[own], counts[own], rng)]] += 1
+    return shard_of
+
+
+def _second_half(vectors: sp.csr_matrix, counts: Array, rng: np.random.Generator) -> Array:
+    """Which of these labels go to the second of two halves of the same number of points."""
+    n = len(counts)
+    if n < 2:
+        return np.zeros(0, dtype=np.int64)
+    one, two = rng.choice(n, 2, replace=False)
+    difference = np.asarray((vectors[two] - vectors[one]).todense()).ravel()
+    half = np.zeros(n, dtype=bool)
+    for _ in range(3):
+        order = np.argsort(vectors @ difference, kind="stable")
+        half[:] = False
+        half[order[np.cumsum(counts[order]) > counts.sum() / 2]] = True
+        half[order[-1]], half[order[0]] = True, False
+        difference = np.asarray(vectors[half].mean(axis=0) - vectors[~half].mean(axis=0)).ravel()
+    return np.flatnonzero(half)
+
+
+def memberships(Y: sp.csr_matrix, shard_of: Array, n: int) -> sp.csr_matrix:
+    """(n_points, n): how many labels of a point lie in each shard."""
+    to_shard = sp.csr_matrix(
+        (np.ones(len(shard_of), dtype=np.float32), (np.arange(len(shard_of)), shard_of)), (len(shard_of), n)
+    )
+    return sp.csr_matrix(Y @ to_shard)
+
+
+def routed(X: sp.csr_matrix, inside: sp.csr_matrix, n_test: int, tops: Sequence[int]) -> dict[int, float]:
+    """Share of the true labels of the last n_test points that lie in the best shards by the cosine with their mean
+    points, which the others make."""
+    train, test = slice(0, X.shape[0] - n_test), slice(X.shape[0] - n_test, None)
+    means = sp.csr_matrix((inside[train] > 0).astype(np.float32).T @ X[train])
+    lengths = np.sqrt(np.asarray(means.multiply(means).sum(axis=1)).ravel())
+    scores = (X[test] @ means.T).toarray() / np.maximum(lengths, 1e-9)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    found = np.take_along_axis(inside[test].toarray(), order, axis=1)
+    return {top: float(found[:, :top].sum() / found.sum()) for top in tops}
+
+
+def makespan(seconds: Array, slots: int, dies: float, rng: np.random.Generator) -> tuple[float, int]:
+    """(seconds until all tasks are done, tasks that died); the longest come first. A task dies with this probability,
+    somewhere on its way, and is done again."""
+    free, died = [0.0] * slots, 0
+    heapq.heapify(free)
+    waiting = sorted(seconds.tolist(), reverse=True)
+    end = 0.0
+    for task in waiting:
+        while rng.random() < dies:
+            start = heapq.heappop(free)
+            heapq.heappush(free, start + task * rng.random())
+            died += 1
+        done = heapq.heappop(free) + task
+        heapq.heappush(free, done)
+        end = max(end, done)
+    return end, died
+
+
+def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: int, dies: float) -> dict[str, Any]:
+    """The plan with the labels of real data: rows X of unit length and labels Y, in any order."""
+    n_test = min(2000, X.shape[0] // 10)
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    X, Y = X[order], Y[order]
+    seen = Y[: X.shape[0] - n_test]
+    counts = np.bincount(seen.indices, minlength=Y.shape[1])
+    means = sp.csr_matrix(seen.T @ X[: seen.shape[0]])
+    lengths = np.sqrt(np.asarray(means.multiply(means).sum(axis=1)).ravel())
+    means = sp.csr_matrix(sp.diags(1 / np.maximum(lengths, 1e-9)) @ means, dtype=np.float32)
+    inside = memberships(Y, shards_by_halving(means, counts, plan.shards, np.random.default_rng(1)), plan.shards)
+    points = np.bincount(inside.indices, minlength=plan.shards)
+    shares = points / points.mean()
+    one = plan.shard(curve)["cpu_seconds"]
+    end, died = makespan(one * np.minimum(shares, _FULLEST), slots, dies, np.random.default_rng(0))
+    return {
+        "copies": round(inside.nnz / X.shape[0], 3),
+        "largest_shard": round(float(shares.max()), 3),
+        "true_labels_in_best_shards": {top: round(v, 4) for top, v in routed(X, inside, n_test, ROUTED).items()},
+        "hours": round(end / 3600, 3),
+        "hours_if_even": round(one * plan.shards / slots / 3600, 3),
+        "died": died,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("curve", type=Path)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--points", type=float, default=1e9)
+    parser.add_argument("--labels", type=float, default=1e8)
+    parser.add_argument("--shards", type=int, default=1024, help="a power of two")
+    parser.add_argument("--asked", type=int, default=16)
+    parser.add_argument("--machines", type=int, default=100)
+    parser.add_argument("--cores", type=int, default=16)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    from zipfel.data import read
+    from zipfel.rows import RowMaker
+    from zipfel.run import Run
+
+    curve = Curve.fitted([json.loads(line) for line in asked.curve.read_text().splitlines()])
+    slots = asked.machines * asked.cores
+    data = read(asked.data)
+    X = RowMaker().fit_transform(data, Run())
+    plan = Plan(asked.points, asked.labels, asked.shards, 1.0, asked.asked)
+    plan = replace(plan, copies=played(X, data.Y, plan, curve, slots, _DIES)["copies"])
+    found = {
+        "curve": asdict(curve),
+        "plan": asdict(plan),
+        "shard": plan.shard(curve),
+        "whole": plan.whole(curve, slots),
+        "simulated": played(X, data.Y, plan, curve, slots, _DIES),
+        "cores": slots,
+    }
+    text = json.dumps(found, indent=1)
+    print(text)
+    if asked.out:
+        asked.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks.shard_plan import Curve, Plan, makespan, memberships, played, routed, shards_by_halving
+
+ROWS = [
+    {"system": "quick", "labels": n, "fit": 2e-4 * n, "peak_mb": 0.02 * n, "model_mb": 0.002 * n}
+    for n in (3_000, 10_000, 100_000)
+]
+
+
+def test_the_curve_and_a_shard() -> None:
+    curve = Curve.fitted([*ROWS, {"system": "auto", "labels": 10_000, "fit": 9, "peak_mb": 9, "model_mb": 9}])
+    assert curve.seconds == pytest.approx((2e-4, 1.0))
+    plan = Plan(points=3e6, labels=1e6, shards=10, copies=2.0, asked=4)
+    one = plan.shard(curve)
+    assert (one["labels"], one["points"]) == (1e5, 6e5)
+    assert one["cpu_seconds"] == pytest.approx(4 * 20)  # four times the curve's points a label
+    assert one["held_gb"] == pytest.approx(4 * 2)
+    whole = plan.whole(curve, 8)
+    assert whole["core_hours"] == pytest.approx(800 / 3600)
+    assert whole["hours"] == pytest.approx(100 / 3600)
+    assert whole["kb_a_document"] == pytest.approx(4 * (450 + 60) / 1000)
+
+
+def test_labels_that_keep_company_share_a_shard_and_shards_are_even() -> None:
+    rng = np.random.default_rng(0)
+    group = rng.integers(4, size=200)
+    vectors = sp.csr_matrix(np.eye(4, dtype=np.float32)[group] + 0.01 * rng.random((200, 4)).astype(np.float32))
+    counts = np.ones(200)
+    for value in range(4):  # groups of the same weight
+        counts[group == value] = 50 / (group == value).sum()
+    shard_of = shards_by_halving(vectors, counts, 4, rng)
+    assert sorted(np.unique(shard_of)) == [0, 1, 2, 3]
+    assert np.bincount(shard_of, counts).max() < 56
+    assert np.mean([np.bincount(group[shard_of == i]).max() / (shard_of == i).sum() for i in range(4)]) > 0.8
+    assert shards_by_halving(vectors[:1], counts[:1], 4, rng).tolist() == [0]
+
+
+def test_a_plan_is_simulated() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.integers(8, size=400)
+    X = sp.csr_matrix(np.eye(8, dtype=np.float32)[label])
+    found = played(X, X.copy(), Plan(3e6, 1e6, 4, 1.0, 2), Curve.fitted(ROWS), 4, 0.0)
+    assert found["copies"] == 1.0
+    assert found["true_labels_in_best_shards"][1] == 1.0
+    assert found["hours_if_even"] <= found["hours"] <= 2.1 * found["hours_if_even"]
+
+
+def test_memberships_and_routing() -> None:
+    Y = sp.csr_matrix(
+        np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 0]], dtype=np.float32)
+    )
+    inside = memberships(Y, np.array([0, 0, 1, 1]), 2)
+    assert inside.toarray().tolist() == [[2, 0], [0, 2], [1, 1], [2, 0], [0, 1]]
+    X = sp.csr_matrix(np.array([[1, 0], [0, 1], [1, 1], [1, 0], [0, 1]], dtype=np.float32))
+    assert routed(X, inside, 2, (1, 2)) == {1: 1.0, 2: 1.0}
+    assert routed(sp.csr_matrix(X[:, ::-1]), inside, 2, (1,)) == {1: 1.0}
+
+
+def test_tasks_on_cores() -> None:
+    rng = np.random.default_rng(0)
+    assert makespan(np.array([3.0, 1, 1, 1]), 2, 0.0, rng) == (3.0, 0)
+    assert makespan(np.ones(5), 2, 0.0, rng) == (3.0, 0)
+    end, died = makespan(np.ones(1000), 10, 0.1, rng)
+    assert 80 < died < 140
+    assert 100 + died / 10 * 0.3 < end < 100 + died / 10
