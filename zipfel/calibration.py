@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.errors import ModelFileError
-from zipfel.evidence.blend import Blend
+from zipfel.linear.blend import Blend
 
 Array = npt.NDArray[Any]
 RANKS = 20

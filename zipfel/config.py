@@ -15,6 +15,7 @@ from zipfel.errors import ParameterError, nearest
 C = TypeVar("C", bound="Config")
 
 _META = "zipfel"
+_REMOVED_EVERYWHERE = {"ranker": "classifiers behind another method are gone; method auto joins classifiers with the rest"}
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,11 @@ class Config:
         for key, value in _flat(values, parts):
             head, _, tail = key.partition(".")
             if key in parts:
-                raise ParameterError(f"{key} has parameters of its own: set {key}.NAME, got {value!r}")
-            if key not in known and (key in cls.removed or head in cls.removed):
-                raise ParameterError(f"{key} is no longer a parameter: {cls.removed.get(key) or cls.removed[head]}")
+                hint = f"; {cls.removed[key]}" if key in cls.removed else ""
+                raise ParameterError(f"{key} has parameters of its own: set {key}.NAME, got {value!r}{hint}")
+            removed = {**_REMOVED_EVERYWHERE, **cls.removed}
+            if key not in known and (key in removed or (head in removed and head not in parts)):
+                raise ParameterError(f"{key} is no longer a parameter: {removed.get(key) or removed[head]}")
             if key not in known:
                 raise ParameterError(f"unknown parameter {key!r}{nearest(key, known)}")
             if head in parts:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from zipfel.calibration import RANKS, Calibration, HeldOutRanking
 from zipfel.data.splitting import held_out_runs
 from zipfel.decisions import Thresholds
-from zipfel.evidence.blend import is_true
+from zipfel.linear.blend import is_true
 from zipfel.methods import Method, Points
 from zipfel.ranking import Ranking
 from zipfel.run import Run

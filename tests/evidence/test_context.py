@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
-from zipfel.evidence.context import OTHERS, Context, Judge
+from zipfel.evidence.context import OTHERS, Context
+from zipfel.evidence.judge import HeldOut, Judge
 
 Array = npt.NDArray[Any]
 LEAVES, PARENTS = 20, 5
@@ -30,7 +31,23 @@ def _judge(n: int = 1500) -> tuple[Judge, Context, Array, Array, Array]:
     noise = np.random.default_rng(2).normal(size=truth.shape)
     evidence = (1.5 * truth + noise).astype(np.float32)[:, :, None]
     labels = np.tile(np.arange(truth.shape[1]), (n, 1))
-    return Judge.fit(["e"], labels, evidence, truth, context, monotone=["e"]), context, labels, evidence, truth
+    return learnt_judge(labels, evidence, truth, context), context, labels, evidence, truth
+
+
+def learnt_judge(
+    labels: Array,
+    evidence: Array,
+    truth: Array,
+    context: Context | None,
+    *,
+    products: bool = False,
+    can_oppose: tuple[str, ...] = (),
+) -> Judge:
+    """Of evidence a, b, c and so on, without a bonus."""
+    n_labels = truth.shape[1]
+    names, ones = list("abcdef"[: evidence.shape[2]]), np.ones(n_labels)
+    held = HeldOut(names, labels, evidence, sp.csr_matrix(truth), ones, ones * 0, frozenset(can_oppose))
+    return Judge.fit(held, context, products=products, bonus=0.0)
 
 
 def test_the_kernel_equals_the_plain_sums() -> None:
@@ -53,9 +70,9 @@ def test_the_kernel_equals_the_plain_sums() -> None:
 
 def test_a_taxonomy_is_told_by_its_labels_together() -> None:
     judge, context, labels, evidence, truth = _judge()
-    assert judge.names == ("e", *OTHERS)
+    assert judge.names == ("a", *OTHERS)
     first = truth[np.arange(len(truth)), judge.first(evidence).argmax(axis=1)].mean()
-    both = truth[np.arange(len(truth)), judge(labels, evidence, context).argmax(axis=1)].mean()
+    both = truth[np.arange(len(truth)), judge.log_odds(labels, evidence, context).argmax(axis=1)].mean()
     assert both > first + 0.03
 
 
@@ -64,9 +81,9 @@ def test_labels_that_are_drawn_apart_say_nothing_of_each_other() -> None:
     truth, others = rng.random((1500, 25)) < 0.1, rng.random((3000, 25)) < 0.1
     evidence = (1.5 * truth + rng.normal(size=truth.shape)).astype(np.float32)[:, :, None]
     labels, context = np.tile(np.arange(25), (1500, 1)), Context.of(sp.csr_matrix(others, dtype=np.float32))
-    judge = Judge.fit(["e"], labels, evidence, truth, context, monotone=["e"])
+    judge = learnt_judge(labels, evidence, truth, context)
     assert judge.second is None
-    np.testing.assert_array_equal(judge(labels, evidence, context), judge.first(evidence))
+    np.testing.assert_array_equal(judge.log_odds(labels, evidence, context), judge.first(evidence))
 
 
 def test_too_few_points_have_no_second_blend() -> None:
@@ -83,9 +100,9 @@ def test_points_with_very_many_labels_are_not_counted() -> None:
 
 def test_facts_come_back_and_damaged_ones_are_refused() -> None:
     judge, context, labels, evidence, _ = _judge()
-    again = Judge.from_facts(judge.facts(), ["e"])
-    np.testing.assert_array_equal(again(labels, evidence, context), judge(labels, evidence, context))
+    again = Judge.from_facts(judge.facts(), ["a"])
+    np.testing.assert_array_equal(again.log_odds(labels, evidence, context), judge.log_odds(labels, evidence, context))
     facts = judge.facts()
     for damaged in ([], {}, {"first": 3}, {**facts, "second": "x"}, {**facts, "second": facts["first"]}):
         with pytest.raises(ModelFileError):
-            Judge.from_facts(damaged, ["e"])
+            Judge.from_facts(damaged, ["a"])

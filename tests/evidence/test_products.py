@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from tests.evidence.test_context import learnt_judge
 from zipfel.errors import ModelFileError
-from zipfel.evidence.context import Judge
+from zipfel.evidence.judge import Judge
 from zipfel.evidence.products import FRONT, Products
 
 Array = npt.NDArray[Any]
@@ -27,12 +28,12 @@ def _either(n: int = 1500, seed: int = 0, noise: float = 0.0) -> tuple[Array, Ar
 
 def test_what_one_kind_says_may_hang_on_another() -> None:
     labels, evidence, hits = _either()
-    judge = Judge.fit(["a", "b", "c"], labels, evidence, hits, None, monotone=["a", "b"])
-    both = judge.with_products(labels, evidence, hits, None)
+    judge = learnt_judge(labels, evidence, hits, None, can_oppose=("c",))
+    both = learnt_judge(labels, evidence, hits, None, products=True, can_oppose=("c",))
     labels, evidence, hits = _either(200, seed=1)
     rows = np.arange(200)
-    assert hits[rows, judge(labels, evidence, None).argmax(axis=1)].mean() < 0.65
-    assert hits[rows, both(labels, evidence, None).argmax(axis=1)].mean() > 0.95
+    assert hits[rows, judge.log_odds(labels, evidence, None).argmax(axis=1)].mean() < 0.65
+    assert hits[rows, both.log_odds(labels, evidence, None).argmax(axis=1)].mean() > 0.95
 
 
 def test_one_step_from_the_blend_on() -> None:
@@ -100,10 +101,10 @@ def test_few_documents_have_none_and_evidence_that_never_varies_does_no_harm() -
 def test_they_are_kept_with_the_judge_and_models_without_them_are_read() -> None:
     labels, evidence, hits = _either(400)
     names = ["a", "b", "c"]
-    judge = Judge.fit(names, labels, evidence, hits, None, monotone=names).with_products(labels, evidence, hits, None)
+    judge = learnt_judge(labels, evidence, hits, None, products=True)
     facts = json.loads(json.dumps(judge.facts()))
     again = Judge.from_facts(facts, names)
-    np.testing.assert_array_equal(again(labels, evidence, None), judge(labels, evidence, None))
+    np.testing.assert_array_equal(again.log_odds(labels, evidence, None), judge.log_odds(labels, evidence, None))
     del facts["products"]  # as before there were any
     assert Judge.from_facts(facts, names).products is None
 

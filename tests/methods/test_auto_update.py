@@ -9,9 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_FEATURES, N_LABELS, assert_same, fit, known, round_trip
+from zipfel.evidence.parts.classifiers import ClassifiersPart
+from zipfel.evidence.training_set import joined_labels, new_labels
+from zipfel.linear import LinearClassifiers
 from zipfel.methods import Points, make_method
 from zipfel.methods.auto import Auto
-from zipfel.methods.auto_update import joined_labels, new_labels
 from zipfel.metrics import evaluate
 
 NEW = N_LABELS  # the first label behind those of train
@@ -24,6 +26,12 @@ def _fitted(**params: Any) -> Auto:
     return method
 
 
+def _classifiers(method: Auto) -> LinearClassifiers:
+    part = method.ensemble_.part("classifiers")
+    assert isinstance(part, ClassifiersPart)
+    return part.model
+
+
 def _more(n: int, label: int, n_labels: int) -> Points:
     """Points of one label, on the last two features of noise and, one time in two, one that train has never used."""
     X = np.zeros((n, N_FEATURES), dtype=np.float32)
@@ -32,10 +40,10 @@ def _more(n: int, label: int, n_labels: int) -> Points:
     return Points(sp.csr_matrix(X), Y)
 
 
-@pytest.mark.parametrize("codes", [False, True])
+@pytest.mark.parametrize("effort", ["quick", "default"])
 @pytest.mark.parametrize("label", [1, N_LABELS - 1, NEW], ids=["known", "never seen", "new"])
-def test_the_like_of_a_new_point_get_its_label(label: int, codes: bool) -> None:
-    method, more = _fitted(codes=codes), _more(4, label, max(N_LABELS, label + 1))
+def test_the_like_of_a_new_point_get_its_label(label: int, effort: str) -> None:
+    method, more = _fitted(effort=effort), _more(4, label, max(N_LABELS, label + 1))
     twin = more.X[:1] * np.float32(0.5)
     before = method.predict(known().test.X, 1)
     assert method.predict(twin, 1).labels[0, 0] != label
@@ -43,12 +51,12 @@ def test_the_like_of_a_new_point_get_its_label(label: int, codes: bool) -> None:
     assert method.predict(twin, 1).labels[0, 0] == label
     after = method.predict(known().test.X, 1)
     assert (after.labels == before.labels).mean() > 0.9  # others hardly notice
-    assert len(method.words_) == method.Y_.shape[0] == known().train.n_points + 4
+    assert method.training_.n_points == known().train.n_points + 4
 
 
-@pytest.mark.parametrize("without", ["classifiers", "tree", "votes", "prior"])
+@pytest.mark.parametrize("without", ["classifiers", "tree", "frequency"])
 def test_every_part_may_be_missing(without: str) -> None:
-    method = _fitted(**{without: False})
+    method = _fitted(without=without)
     method.partial_fit(_more(3, NEW, NEW + 2))  # and a label behind it that no point has
     assert method.predict(known().test.X, NEW + 2).labels.max() <= NEW
     assert evaluate(method.predict(known().test.X, 1), known().test.Y, ks=(1,))["P@1"] > 0.7
@@ -56,14 +64,14 @@ def test_every_part_may_be_missing(without: str) -> None:
 
 @pytest.mark.parametrize("precision", ["float16", "float32"])
 def test_weights_of_any_precision_take_new_labels(precision: str) -> None:
-    method = _fitted(**{"ranker.precision": precision})
+    method = _fitted(**{"classifiers.precision": precision})
     method.partial_fit(_more(4, NEW, NEW + 1))
     assert method.predict(_more(1, NEW, NEW + 1).X, 1).labels[0, 0] == NEW
 
 
-@pytest.mark.parametrize("codes", [False, True])
-def test_saved_before_or_after_it_answers_the_same(codes: bool) -> None:
-    method, X = _fitted(codes=codes), known().test.X
+@pytest.mark.parametrize("effort", ["quick", "default"])
+def test_saved_before_or_after_it_answers_the_same(effort: str) -> None:
+    method, X = _fitted(effort=effort), known().test.X
     loaded = make_method("auto", method.config.to_dict())
     assert isinstance(loaded, Auto)
     loaded.restore(round_trip(method.state()), N_FEATURES, N_LABELS)
@@ -74,15 +82,15 @@ def test_saved_before_or_after_it_answers_the_same(codes: bool) -> None:
     again = make_method("auto", method.config.to_dict())
     again.restore(round_trip(method.state()), N_FEATURES, NEW + 1)
     assert_same(method.predict(X, 5), again.predict(X, 5))
-    sizes = [sum(array.nbytes for array in each.state().arrays.values()) for each in (method, _fitted(codes=codes))]
+    sizes = [sum(array.nbytes for array in each.state().arrays.values()) for each in (method, _fitted(effort=effort))]
     assert sizes[0] < 1.6 * sizes[1]  # 34 points for 120, each of them as narrow as before
 
 
 def test_classifiers_of_known_labels_stay() -> None:
-    method = _fitted(codes=False)
-    before = method.ranker_
+    method = _fitted(effort="quick")
+    before = _classifiers(method)
     method.partial_fit(_more(4, NEW, NEW + 2))
-    after = method.ranker_
+    after = _classifiers(method)
     assert (after.weights_[:N_LABELS] != before.weights_).nnz == 0
     np.testing.assert_array_equal(after.bias_[:N_LABELS], before.bias_)
     assert after.weights_[NEW, UNUSED - 4] > 0

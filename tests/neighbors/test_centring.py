@@ -92,10 +92,10 @@ def test_a_saved_model_keeps_its_centre(tmp_path: Path) -> None:
 
 def test_a_damaged_centre_is_refused() -> None:
     points = _points()
-    method = make_method("auto", {"codes": False})
+    method = make_method("auto", {"effort": "quick"})
     method.fit(points, None, Run(seed=1, threads=1))
     state = method.state()
     for damaged in (np.zeros(7, dtype=np.float32), np.full(6, 1e300)):
         state.arrays["centre"] = damaged
         with pytest.raises(ModelFileError, match="centre"):
-            make_method("auto", {"codes": False}).restore(state, 6, 5)
+            make_method("auto", {"effort": "quick"}).restore(state, 6, 5)

@@ -9,7 +9,13 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import known
-from zipfel.neighbors.label_set_training import Pairing, PairingConfig, UnitTable, _info_nce_gradient, _n_epochs
+from zipfel.neighbors.label_set_training import (
+    LabelSetsConfig,
+    LabelSetTraining,
+    UnitTable,
+    _info_nce_gradient,
+    _n_epochs,
+)
 from zipfel.neighbors.label_sets import fingerprints
 from zipfel.nn.adam_tables import Rows, drawn
 from zipfel.run import Run
@@ -75,16 +81,16 @@ def test_rows_are_taken_with_what_dropout_keeps() -> None:
     np.testing.assert_array_equal(plain, [[3, 0, 4], [0, 0, 0], [1, 0, 0]])
 
 
-def _gap(pairing: Pairing) -> float:
+def _gap(pairing: LabelSetTraining) -> float:
     """Mean cosine of documents with their own label set, less that with another's."""
     encoder, test = pairing.encoder(), known().test
     cosines = encoder.encode(test.X) @ encoder.sets(test.Y).T
     return float(np.diag(cosines).mean() - cosines.mean())
 
 
-def _pairing(**params: float) -> Pairing:
+def _pairing(**params: float) -> LabelSetTraining:
     train = known().train
-    return Pairing(PairingConfig(dim=16, batch=16, **params), train.n_features, train.n_labels, RUN)
+    return LabelSetTraining(LabelSetsConfig(dim=16, batch=16, **params), train.n_features, train.n_labels, RUN)
 
 
 def test_a_document_comes_to_lie_near_its_own_label_set() -> None:
@@ -92,7 +98,7 @@ def test_a_document_comes_to_lie_near_its_own_label_set() -> None:
     before = _gap(pairing)
     pairing.fit(train.X, train.Y, RUN)
     assert _gap(pairing) > before + 0.2
-    assert pairing.learnt
+    assert pairing.has_learnt
 
 
 def test_the_same_seed_gives_the_same_vectors() -> None:
@@ -105,9 +111,9 @@ def test_the_same_seed_gives_the_same_vectors() -> None:
 def test_it_stops_when_the_time_is_up() -> None:
     train = known().train
     late = Run(seed=1, time_budget=0.0, started=time.monotonic() - 1)
-    pairing = Pairing(PairingConfig(dim=16, batch=16, epochs=10**6), train.n_features, train.n_labels, late)
+    pairing = LabelSetTraining(LabelSetsConfig(dim=16, batch=16, epochs=10**6), train.n_features, train.n_labels, late)
     pairing.fit(train.X, train.Y, late)
-    assert not pairing.learnt
+    assert not pairing.has_learnt
     assert not pairing.encoder().features.any()
     soon = Run(seed=1, time_budget=0.5)  # time that came later is used
     pairing.fit(train.X, train.Y, soon)
@@ -116,7 +122,7 @@ def test_it_stops_when_the_time_is_up() -> None:
 
 def test_of_what_no_point_has_nothing_is_known() -> None:
     X = sp.csr_matrix(np.eye(6, 9, dtype=np.float32))
-    pairing = Pairing(PairingConfig(dim=4, keep=1), 9, 5, RUN)
+    pairing = LabelSetTraining(LabelSetsConfig(dim=4, keep=1), 9, 5, RUN)
     pairing.fit(X, sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), RUN)
     encoder = pairing.encoder()
     assert encoder.features.any(axis=1).tolist() == [True] * 5 + [False] * 4  # the sixth has no labels
@@ -125,7 +131,7 @@ def test_of_what_no_point_has_nothing_is_known() -> None:
 
 @pytest.mark.parametrize("Y", [np.zeros((6, 3)), np.ones((6, 3))], ids=["no labels", "one label set"])
 def test_nothing_to_learn_is_no_error(Y: np.ndarray) -> None:
-    pairing = Pairing(PairingConfig(dim=4), 5, 3, RUN)
+    pairing = LabelSetTraining(LabelSetsConfig(dim=4), 5, 3, RUN)
     pairing.fit(sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), sp.csr_matrix(Y.astype(np.float32)), RUN)
     assert np.isfinite(pairing.encoder().features).all()
 

@@ -1,6 +1,6 @@
-"""What a document's likely labels say about each other: some go together, some never do.
+"""Which labels go together: what a document's likely labels tell about its other candidates.
 
-    p(l): what the blend thinks, as a chance; T: the ten likeliest candidates; n(l, k): points with both labels
+    p(l): the blend's probability; T: the ten likeliest candidates; n(l, k): points with both labels
     for(l)     = log sum_{k in T, k != l} p(k) n(l, k) / n(k)                 how often the likely ones bring it
     against(l) = - sum_{k in T, k != l} p(k) (1 - n(l, k) / n(l))             how many of them it comes without
 
@@ -10,8 +10,8 @@ where labels are a taxonomy (a poodle is a dog is an animal), or a document has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.errors import ModelFileError
-from zipfel.evidence.blend import Blend
-from zipfel.evidence.products import Products
+from zipfel.linear.blend import Blend
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
@@ -70,78 +68,7 @@ class Context:
         return out
 
 
-@dataclass(frozen=True)
-class Judge:
-    """first: joins the evidence; second: joins it with what the likely labels say of each other, where that pays;
-    products: of what kinds of evidence say together, added to either."""
-
-    first: Blend
-    second: Blend | None = None
-    products: Products | None = None
-
-    @classmethod
-    def fit(
-        cls,
-        names: Sequence[str],
-        labels: Array,
-        evidence: Array,
-        hits: Array,
-        context: Context | None,
-        *,
-        monotone: Sequence[str],
-        first: Blend | None = None,
-    ) -> Judge:
-        """labels: (n, c) candidates, -1 pads; evidence: (n, c, f); hits: (n, c); context: none, for no second; first:
-        where it is known."""
-        first = first or Blend.fit_top(names, evidence, hits, labels >= 0, monotone=monotone)
-        return cls(first, _learn_second(first, context, labels, evidence, hits, monotone) if context else None)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.second or self.first).names
-
-    def __call__(self, labels: Array, evidence: Array, context: Context | None) -> npt.NDArray[np.float32]:
-        """(n, c) log-odds."""
-        blend, evidence = self.in_context(labels, evidence, context)
-        scores = blend(evidence)
-        return scores if self.products is None else scores + self.added(labels, scores, evidence)
-
-    def added(self, labels: Array, scores: Array, evidence: Array) -> npt.NDArray[np.float32]:
-        """(n, c) what products add to scores by the evidence that `in_context` tells of labels, -1 pads."""
-        if self.products is None:
-            return np.zeros(labels.shape, dtype=np.float32)
-        return self.products.added(np.where(labels >= 0, scores, np.float32(-np.inf)), evidence)
-
-    def with_products(self, labels: Array, evidence: Array, hits: Array, context: Context | None) -> Judge:
-        """Learnt of the documents that the blends were learnt of."""
-        blend, evidence = self.in_context(labels, evidence, context)
-        scores = np.where(labels >= 0, blend(evidence), np.float32(-np.inf))
-        return replace(self, products=Products.fit(scores, evidence, hits))
-
-    def in_context(self, labels: Array, evidence: Array, context: Context | None) -> tuple[Blend, Array]:
-        """What judges the labels in the end, and by what evidence."""
-        if self.second is None or context is None:
-            return self.first, evidence
-        return self.second, np.concatenate([evidence, context.evidence(labels, self.first(evidence))], axis=2)
-
-    def facts(self) -> dict[str, Any]:
-        parts = {"first": self.first, "second": self.second, "products": self.products}
-        return {name: part.facts() if part else None for name, part in parts.items()}
-
-    @classmethod
-    def from_facts(cls, facts: Any, names: Sequence[str]) -> Judge:
-        """The counterpart of `facts`; `names` is what the evidence will be."""
-        if not isinstance(facts, Mapping) or "first" not in facts:
-            raise ModelFileError("the blend in the model is damaged: it has no first")
-        second, products = facts.get("second"), facts.get("products")
-        judge = cls(
-            Blend.from_facts(facts["first"], names),
-            Blend.from_facts(second, [*names, *OTHERS]) if second is not None else None,
-        )
-        return judge if products is None else replace(judge, products=Products.from_facts(products, len(judge.names)))
-
-
-def _learn_second(
+def learn_with_context(
     first: Blend, context: Context, labels: Array, evidence: Array, hits: Array, monotone: Sequence[str]
 ) -> Blend | None:
     """None where either half of the documents does not tell the other's labels better with it than `first` does."""

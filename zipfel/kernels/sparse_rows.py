@@ -59,3 +59,14 @@ def has_entries(X: sp.csr_matrix, columns: npt.NDArray[np.bool_]) -> npt.NDArray
     counts = np.append(0, np.cumsum(columns[X.indices] & (X.data != 0)))
     found: npt.NDArray[np.bool_] = np.diff(counts[X.indptr]) > 0
     return found
+
+
+def values_at(matrix: sp.csr_matrix, row: int, columns: Array) -> Array:
+    """The row's entries in these columns, 0 where it has none; its indices must be rising."""
+    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
+    own, values = matrix.indices[start:stop], matrix.data[start:stop]
+    if len(own) == 0:
+        return np.zeros(len(columns), dtype=np.float32)
+    place = np.minimum(np.searchsorted(own, columns), len(own) - 1)
+    found: Array = np.where(own[place] == columns, values[place], np.float32(0))
+    return found

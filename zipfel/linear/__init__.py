@@ -6,6 +6,7 @@ margins = ranker.score(X, labels)                         # (n, k) for labels (n
 """
 
 from zipfel.linear.classifiers import LinearClassifiers, LinearConfig, damped
+from zipfel.linear.extending import extended
 from zipfel.linear.problems import Problems, with_random_negatives
 
-__all__ = ["LinearClassifiers", "LinearConfig", "Problems", "damped", "with_random_negatives"]
+__all__ = ["LinearClassifiers", "LinearConfig", "Problems", "damped", "extended", "with_random_negatives"]

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
 from zipfel.executor import current_executor, current_label_shards
-from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
+from zipfel.kernels.sparse_rows import canonical, row_lengths, values_at, with_values
 from zipfel.linear._scorer import WeightsByFeature, score_by_feature, score_pairs
 from zipfel.linear._solver import solve_labels
 from zipfel.linear.problems import Problems
@@ -25,6 +25,8 @@ Array = npt.NDArray[Any]
 DEFAULT_COST = 0.3
 _RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
+_AT_A_TIME = 1 << 20
+"""Weights that are looked at at a time: of a million points there are a hundred million."""
 _WORTH_SENDING = 1 << 18
 """Documents of all problems together from which on an executor's workers solve them."""
 
@@ -125,6 +127,18 @@ class LinearClassifiers:
 
         over_blocks(by_feature if self._is_cheaper_by_feature(rows[1], labels) else by_label, X.shape[0])
         return out
+
+    def by_feature(self, x: sp.csr_matrix, label: int) -> npt.NDArray[np.float64]:
+        """(t,) x_j w_lj for each of the t features of one document x (1, n_features): with b_l the margin."""
+        x = damped(canonical(x), self.config.damping)
+        return np.asarray(x.data * values_at(self.weights_, label, x.indices), dtype=np.float64)
+
+    def has_weight(self) -> npt.NDArray[np.bool_]:
+        """(n_features,) features that some label has a weight for."""
+        found = np.zeros(self.weights_.shape[1], dtype=bool)
+        for a in range(0, len(self.weights_.indices), _AT_A_TIME):
+            found[self.weights_.indices[a : a + _AT_A_TIME]] = True
+        return found
 
     def _is_cheaper_by_feature(self, features: Array, labels: Array) -> bool:
         """Whether the features of some documents have fewer weights than their labels (n, k) have."""

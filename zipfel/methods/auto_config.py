@@ -1,103 +1,88 @@
-"""auto's parameters, and its presets."""
+"""auto's parameters, its presets, and those that are no more."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from zipfel import config as declared
 from zipfel.config import param, part
-from zipfel.evidence.conjunctions import ConjunctionConfig
-from zipfel.evidence.drift import DriftConfig
-from zipfel.linear import LinearConfig
+from zipfel.evidence.parts.classifiers import ClassifiersConfig
+from zipfel.evidence.rules import EFFORTS
 from zipfel.linear.tree import TreeConfig
 from zipfel.neighbors.forest import ForestConfig
 from zipfel.neighbors.joint import JointConfig
-from zipfel.neighbors.label_set_training import PairingConfig
-from zipfel.neighbors.label_sets import MatcherConfig
+from zipfel.neighbors.label_set_training import LabelSetsConfig
 from zipfel.neighbors.regression import RegressionConfig
 from zipfel.nn.network import NetworkConfig
 
-_LEFT_OUT = ("codes", "forest", "conjunctions", "drift", "neighbourhood", "network", "trials")
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "quick": {**dict.fromkeys(_LEFT_OUT, False), "neighbors": 50, "shortlist": 20}
-}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"effort": "quick"}, "thorough": {"effort": "thorough"}}
+
+
+def _left_out(name: str) -> str:
+    return f"leave the part out by without={name}"
 
 
 @dataclass(frozen=True)
 class AutoConfig(declared.Config):
+    effort: str = param(
+        "default",
+        "quick: neighbours and classifiers; default: parts that fit into Parabel's time; thorough: five times that",
+        choices=EFFORTS,
+    )
+    only: str = param("", "parts that are tried, with commas between; empty: those that the effort allows")
+    without: str = param("", "parts that are not tried, with commas between, e.g. without=tree,forest")
+    keep_all: bool = param(False, "parts stay even where the held-out points do not need them")
     neighbors: int | None = param(
-        None,
-        "training points that vote, of each kind; none: 100, where points are many and have five labels or more 200",
-        symbol="m",
-        low=1,
+        None, "training points that vote, of each kind; none: 50 to 200, see the table of rules", symbol="m", low=1
     )
-    strangers: int | None = param(
-        None, "random labels of a document that classifiers learn from besides; none: 10 to 100, see docs", low=0
-    )
-    centring: bool = param(True, "dense features are seen from their means")
-    trials: bool = param(
-        True, "the classifiers' cost for short documents without a network is tried on a part of the labels; else 0.3"
-    )
+    candidates: int = param(100, "labels of a document that are scored", low=1)
+    centring: bool = param(True, "dense features are taken less their means")
     damping: float | None = param(
         None,
         "power of the feature values; none: 0.6 up to 45 words on average, 1 from 85 on and for dense numbers",
         low=0.1,
         high=2,
     )
-    shortlist: int = param(
-        50,
-        "labels of a document that classifiers learn from; at least five times as many as points have, see docs",
-        low=1,
-    )
-    candidates: int = param(100, "labels of a document that are scored", low=1)
-    votes: bool = param(True, "votes count in the score, not only for the shortlist")
-    codes: bool = param(
-        True, "an encoder is trained; neighbours by its codes vote too, and what it thinks of a label counts"
-    )
-    classifiers: bool = param(True, "sparse classifiers score the shortlist")
-    tree: bool = param(
-        True, "a label tree's classifiers have a say; where codes are a regression's, and features many, see docs"
-    )
-    pairs: bool = param(
-        True,
-        "documents and label sets in one space have a say; where codes are a regression's, and features few, see docs",
-    )
-    forest: bool = param(
-        True, "points in the same leaves of a forest have a say; where they are not too many, nor too long, see docs"
-    )
-    conjunctions: bool = param(
-        True, "classifiers of words and pairs of words have a say; where documents are many, and long, see docs"
-    )
-    drift: bool = param(
-        True, "classifiers change along the file; where documents are many, and long, and words tell their place in it"
-    )
-    neighbourhood: bool = param(
-        True, "near training points that are alike share a voice; where documents are long, see docs"
-    )
-    products: bool = param(True, "two kinds of evidence together have a say of their own, beside the blend's")
-    network: bool = param(
-        True, "a small network has a say; where points are many, and features and labels are not, see docs"
-    )
-    prior: bool = param(True, "the label's frequency counts")
-    context: bool = param(True, "what other likely labels say of a label counts, where that pays on held-out points")
+    context: bool = param(True, "what other likely labels tell of a label counts, where held-out points are better so")
+    products: bool = param(True, "products of two kinds of evidence count, too")
     tail: float | None = param(
         None, "t, bonus of rare labels; none: the most that costs 0.1 points of precision, to 0.4", symbol="t", low=0
     )
     valid_share: float | None = param(
         None,
-        "share of train to learn the blend on where no validation set is given; none: 0.12, of few points up to 0.25",
+        "share of train that the judge learns from, without a validation set; none: 0.12, of few points up to 0.25",
         low=0.01,
         high=0.5,
     )
-    matcher: MatcherConfig = part(MatcherConfig)  # noqa: RUF009 - a frozen config
+    classifiers: ClassifiersConfig = part(ClassifiersConfig)  # noqa: RUF009 - a frozen config
     regression: RegressionConfig = part(RegressionConfig)  # noqa: RUF009 - a frozen config
-    pairing: PairingConfig = part(PairingConfig)  # noqa: RUF009 - a frozen config
-    woods: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
-    conjoining: ConjunctionConfig = part(ConjunctionConfig)  # noqa: RUF009 - a frozen config
-    drifting: DriftConfig = part(DriftConfig)  # noqa: RUF009 - a frozen config
-    surroundings: JointConfig = part(JointConfig)  # noqa: RUF009 - a frozen config
-    networking: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
-    branching: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
-    ranker: LinearConfig = part(LinearConfig)  # noqa: RUF009 - a frozen config
+    tree: TreeConfig = part(TreeConfig)  # noqa: RUF009 - a frozen config
+    label_sets: LabelSetsConfig = part(LabelSetsConfig)  # noqa: RUF009 - a frozen config
+    forest: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
+    joint: JointConfig = part(JointConfig)  # noqa: RUF009 - a frozen config
+    network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
+
+    removed: ClassVar[Mapping[str, str]] = {
+        **{name: _left_out(name) for name in ("classifiers", "tree", "forest", "network")},
+        "votes": _left_out("words"),
+        "codes": _left_out("regression,label_sets"),
+        "pairs": _left_out("label_sets"),
+        "neighbourhood": _left_out("joint"),
+        "prior": _left_out("frequency"),
+        "trials": "the classifiers' cost follows from the length of documents; set classifiers.cost",
+        "shortlist": "set classifiers.shortlist",
+        "strangers": "set classifiers.random_negatives",
+        "conjunctions": "pairs of words paid on one data set of five and were removed",
+        "conjoining": "pairs of words paid on one data set of five and were removed",
+        "drift": "it depended on the order of the file and was removed",
+        "drifting": "it depended on the order of the file and was removed",
+        "matcher": "set label_sets.NAME",
+        "pairing": "set label_sets.NAME",
+        "woods": "set forest.NAME",
+        "surroundings": "set joint.NAME",
+        "networking": "set network.NAME",
+        "branching": "set tree.NAME",
+        "ranker": "set classifiers.NAME",
+    }

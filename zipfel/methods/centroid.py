@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param
+from zipfel.evidence.contributions import by_frequency, explain_linear
 from zipfel.explanation import Explanation
 from zipfel.index.sparse import unit_csr
 from zipfel.kernels.sparse_topk import sparse_topk
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
-from zipfel.methods.evidence import by_frequency, explain_linear
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.neighbors.centroids import label_centroids
 from zipfel.ranking import Ranking

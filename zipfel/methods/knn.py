@@ -22,11 +22,11 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param
+from zipfel.evidence.contributions import by_frequency, canonical, shared_parts, voters
 from zipfel.explanation import Explanation
 from zipfel.index.sparse import SparseIndex, unit_csr
 from zipfel.index.votes import sharpened, vote
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
-from zipfel.methods.evidence import by_frequency, canonical, shared_parts, voters
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking

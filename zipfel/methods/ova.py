@@ -19,11 +19,11 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param, part
+from zipfel.evidence.contributions import by_frequency, explain_linear
 from zipfel.explanation import Explanation
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems, damped, with_random_negatives
 from zipfel.methods.base import Method, Points, State
 from zipfel.methods.centroid import Centroid, CentroidConfig
-from zipfel.methods.evidence import by_frequency, explain_linear
 from zipfel.methods.popular import fill_blank
 from zipfel.ranking import Ranking
 from zipfel.run import Run

@@ -39,14 +39,7 @@ def method_class(name: str) -> type[Method]:
         raise ParameterError(f"unknown method {name!r}{nearest(name, _METHODS)}")
     module, _, attribute = _METHODS[name].partition(":")
     found: type[Method] = getattr(importlib.import_module(module), attribute)
-    return _with_ranker(found)
-
-
-def _with_ranker(cls: type[Method]) -> type[Method]:
-    """Every method can have its shortlist ranked anew: `ranker.enabled=true`."""
-    from zipfel.methods.reranked import reranked  # not at the top: it imports kernels, and names are asked for often
-
-    return reranked(cls)
+    return found
 
 
 def make_method(name: str, params: Mapping[str, Any] | None = None, preset: str | None = None) -> Method:

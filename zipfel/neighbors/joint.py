@@ -1,19 +1,17 @@
-"""What a document's neighbours say together: those that are alike share a voice, and one that nobody else is like
-counts more. A regression on the nearest training points alone, made anew for every document.
+"""What a document's neighbours say together: near-duplicates count as one vote, and a neighbour that is unlike the
+others counts more. A regression on the nearest training points alone, made anew for every document.
 
-    K = cos(x_i, x_j) exp(-|t_i - t_j| / reach)      neighbours i, j of x, by words; t: their places, see `ranker.drift`
-    k = cos(x, x_i) exp(-|t - t_i| / reach)
+    K = cos(x_i, x_j), k = cos(x, x_i)               neighbours i, j of x, by words
     w = (K + ridge I)^-1 k
     r(l) = sum_i w_i y_il                            what they say of label l, which may be less than nothing
 
-Votes that count by cosines alone (`ranker.words`) hear ten copies of one document ten times.
+Votes that count by cosines alone (`neighbors/words.py`) count ten copies of one document ten times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +19,6 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.config import Config, param
-from zipfel.errors import ModelFileError
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.neighbors.regression import FAINT
 from zipfel.neighbors.words import WordIndex
@@ -33,66 +30,39 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class JointConfig(Config):
-    neighbors: int = param(50, "nearest training points by words that are heard together", low=1, high=MOST)
+    neighbors: int = param(50, "nearest training points by words that count", low=1, high=MOST)
     ridge: float = param(0.1, "how much their regression is held back", low=1e-3, high=1e3)
-    reach: float = param(0.4, "how far apart in the file points are alike; 1: from end to end", low=1e-3, high=1e3)
-
-
-class Along(NamedTuple):
-    """Places in the file of the documents that are asked about (n,), and of the training points."""
-
-    asked: Array
-    known: Array
 
 
 @dataclass(frozen=True)
 class JointNeighbors:
     neighbors: int
     ridge: float
-    reach: float
 
-    OPINIONS: ClassVar[tuple[str, ...]] = ("neighbourhood", "log neighbourhood")
+    OPINIONS: ClassVar[tuple[str, ...]] = ("joint neighbours", "log joint neighbours")
 
     @classmethod
     def of(cls, config: JointConfig) -> JointNeighbors:
-        numbers = np.array([config.ridge, config.reach], dtype=np.float32)  # as they are saved
-        return cls(config.neighbors, float(numbers[0]), float(numbers[1]))
+        return cls(config.neighbors, config.ridge)
 
     def opinions(
-        self, near: tuple[Array, Array], labels: Array, memory: WordIndex, Y: sp.csr_matrix, along: Along | None
+        self, near: tuple[Array, Array], labels: Array, memory: WordIndex, Y: sp.csr_matrix
     ) -> list[npt.NDArray[np.float32]]:
         """OPINIONS of the labels (n, c) of each document, by its neighbours (n, m), nearest first, -1 for none, and
         their cosines."""
         out = np.zeros(labels.shape, dtype=np.float32)
         ids, cosines = (np.ascontiguousarray(part) for part in near)
-        if along is None:
-            along = Along(np.zeros(len(ids), dtype=np.float32), np.zeros(len(memory), dtype=np.float32))
         rows, its_labels = kernel_arrays(memory.unit_rows), (Y.indptr.astype(np.int64, copy=False), Y.indices)
-        asked = ids.astype(np.int64, copy=False), cosines.astype(np.float32, copy=False), *along
-        numbers = self.neighbors, np.float32(self.ridge), np.float32(self.reach)
+        asked = ids.astype(np.int64, copy=False), cosines.astype(np.float32, copy=False)
+        numbers = self.neighbors, np.float32(self.ridge)
         n_features, n_labels = (int(matrix.shape[1]) for matrix in (memory.unit_rows, Y))
 
         def work(start: int, stop: int) -> None:
             dense, slots = np.zeros(n_features, dtype=np.float32), np.zeros(n_labels, dtype=np.int32)
-            _hear(start, stop, *asked, *rows, *its_labels, labels, *numbers, dense, slots, out)
+            _add_up(start, stop, *asked, *rows, *its_labels, labels, *numbers, dense, slots, out)
 
         over_blocks(work, len(ids))
         return [out, np.log(np.maximum(out, 0) + np.float32(FAINT))]
-
-    def state(self) -> dict[str, Array]:
-        return {
-            "neighbors": np.array([self.neighbors], dtype=np.int64),
-            "numbers": np.array([self.ridge, self.reach], dtype=np.float32),
-        }
-
-    @classmethod
-    def restored(cls, arrays: Mapping[str, Array]) -> JointNeighbors:
-        """The counterpart of `state`; a model file may come from anywhere."""
-        neighbors, numbers = arrays.get("neighbors", np.zeros(())), arrays.get("numbers", np.zeros(()))
-        fits = neighbors.shape == (1,) and neighbors.dtype == np.int64 and 1 <= neighbors[0] <= MOST
-        if not fits or numbers.shape != (2,) or numbers.dtype != np.float32 or not (numbers >= 5e-4).all():
-            raise ModelFileError("the neighbourhood in the model is damaged: neighbors, or ridge and reach")
-        return cls(int(neighbors[0]), float(numbers[0]), float(numbers[1]))
 
 
 @njit(cache=True, nogil=True)
@@ -132,13 +102,11 @@ def _solve(K: Array, w: Array, n: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _hear(
+def _add_up(
     start: int,
     stop: int,
     ids: Array,
     cosines: Array,
-    asked: Array,
-    known: Array,
     ptr: Array,
     features: Array,
     values: Array,
@@ -147,7 +115,6 @@ def _hear(
     labels: Array,
     neighbors: int,
     ridge: float,
-    reach: float,
     dense: Array,
     slots: Array,
     out: Array,
@@ -162,12 +129,10 @@ def _hear(
         for j in range(ids.shape[1]):
             if n < most and ids[i, j] >= 0:
                 rows[n] = ids[i, j]
-                w[n] = cosines[i, j] * np.exp(-abs(asked[i] - known[ids[i, j]]) / reach)
+                w[n] = cosines[i, j]
                 n += 1
         _likeness(rows, n, ptr, features, values, dense, K)
         for a in range(n):
-            for b in range(a):
-                K[a, b] *= np.exp(-abs(known[rows[a]] - known[rows[b]]) / reach)
             K[a, a] = np.float32(1.0) + ridge
         _solve(K, w, n)
         for c in range(labels.shape[1]):

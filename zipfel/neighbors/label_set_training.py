@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.config import Config, param
-from zipfel.neighbors.label_sets import TEMPERATURE, PairEncoder, fingerprints
+from zipfel.neighbors.label_sets import TEMPERATURE, Encoder, fingerprints
 from zipfel.nn.adam_tables import Codes, Rows, Table, drawn
 from zipfel.quantize import rounded
 from zipfel.run import Run
@@ -30,7 +30,7 @@ _EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
 
 
 @dataclass(frozen=True)
-class PairingConfig(Config):
+class LabelSetsConfig(Config):
     dim: int = param(256, "numbers in a code", low=1)
     keep: float = param(0.7, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(
@@ -56,15 +56,15 @@ class UnitTable(Table):
         self.learn_sums(rows, grad, lr)
 
 
-class Pairing:
-    """Vectors of features and labels, trained on some points; learnt: whether there was time to."""
+class LabelSetTraining:
+    """Vectors of features and labels, trained on some points; has_learnt: whether there was time to."""
 
-    def __init__(self, config: PairingConfig, n_features: int, n_labels: int, run: Run) -> None:
+    def __init__(self, config: LabelSetsConfig, n_features: int, n_labels: int, run: Run) -> None:
         self.config, self._rng = config, run.rng(26)
         self._features, self._labels = (
             UnitTable(drawn(n, config.dim, config.dim**-0.5, self._rng)) for n in (n_features, n_labels)
         )
-        self.learnt = False
+        self.has_learnt = False
 
     def fit(self, X: sp.csr_matrix, Y: sp.csr_matrix, run: Run) -> None:
         """X: (n, n_features), Y: (n, n_labels). On one thread: steps are too small for two."""
@@ -85,7 +85,7 @@ class Pairing:
                             return
                     rows = order[a : a + c.batch]
                     self._step(points.take(rows, kept), sets.take(rows), prints[rows], c.lr * (1 - done / total))
-                    done, self.learnt = done + 1, True
+                    done, self.has_learnt = done + 1, True
 
     def _step(self, points: Rows, sets: Rows, prints: Array, lr: float) -> None:
         p, p_lengths = self._features.encode(points)
@@ -94,8 +94,8 @@ class Pairing:
         self._features.learn_units(points, p, p_lengths, grad @ q, lr)
         self._labels.learn_units(sets, q, q_lengths, grad.T @ p, lr)
 
-    def encoder(self) -> PairEncoder:
-        return PairEncoder(rounded(self._features.learnt, "int8"), rounded(self._labels.learnt, "int8"))
+    def encoder(self) -> Encoder:
+        return Encoder(rounded(self._features.learnt, "int8"), rounded(self._labels.learnt, "int8"))
 
 
 def _n_epochs(n_points: int, steps: int) -> int:

@@ -1,5 +1,5 @@
 """Documents and label sets as codes in one cosine space. Without torch, which takes a second to load: only training
-needs it (`ranker.matcher`)."""
+needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.config import Config, param
 from zipfel.index.base import unit_rows
 from zipfel.kernels.bag import encode_bag
 from zipfel.kernels.topk import score_pairs
@@ -25,25 +24,13 @@ TEMPERATURE = 0.05
 
 
 @dataclass(frozen=True)
-class MatcherConfig(Config):
-    dim: int = param(256, "numbers in a code", low=1)
-    keep: float = param(0.6, "share of a row's features that dropout keeps", low=0.01, high=1)
-    epochs: int | None = param(
-        None, "passes over train; none: 8, or what makes 400 steps, to 25; 2 above 15,000 points", low=1
-    )
-    batch: int = param(256, "rows a step", low=1)
-    labels: float = param(1.0, "weight of single labels against the whole set", low=0)
-    lr: float = param(3e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6)
-
-
-@dataclass(frozen=True)
 class Encoder:
     """Trained vectors, rounded to a byte a number (a saved encoder answers the same), kept as float32."""
 
     features: Codes  # (n_features, dim)
     labels: Codes  # (n_labels, dim)
 
-    VOTES: ClassVar[tuple[str, ...]] = ("codes: points", "codes: sets", "codes: crowd")
+    VOTES: ClassVar[tuple[str, ...]] = ("label sets: points", "label sets: sets", "label sets: crowd")
     OPINIONS: ClassVar[tuple[str, ...]] = ("likeness",)
 
     def encode(self, X: sp.csr_matrix) -> Codes:
@@ -87,12 +74,6 @@ class Encoder:
     def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int, n_labels: int, dim: int) -> Encoder:
         """The counterpart of `state`, every shape checked."""
         return cls(unpack_table("features", arrays, n_features, dim), unpack_table("labels", arrays, n_labels, dim))
-
-
-class PairEncoder(Encoder):
-    """What `ranker.pairing` learns, beside other codes."""
-
-    VOTES: ClassVar[tuple[str, ...]] = ("label sets: points", "label sets: sets", "label sets: crowd")
 
 
 def fingerprints(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:

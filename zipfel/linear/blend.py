@@ -1,7 +1,6 @@
-"""Several kinds of evidence for a (document, label) pair joined into one score: a small logistic regression.
+"""A small dense logistic regression that joins several kinds of evidence for a (document, label) pair into one score.
 
-Learnt on documents that none of the parts has seen. Evidence must not speak against a label: weights of the columns
-that are named monotone are at least zero.
+Weights of the columns that are named monotone are at least zero: such evidence never counts against a label.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ _NEWTON, _HALVINGS, _NEAR = 20, 20, 1e-3
 each takes the square of the error before."""
 _NOISE = 1e-5
 """Evidence that varies less than this, for its size, is the same for all pairs, but for rounding."""
-_USUAL = 10
-"""Best of a document's candidates whose mean stands for those that a part does not know."""
 _TOP, _FIRST = 10, 100
 """Candidates of a document that `fit_top` learns from; documents of which it learns from all candidates at first."""
 
@@ -115,17 +112,6 @@ def is_true(labels: Array, Y: sp.csr_matrix) -> npt.NDArray[np.bool_]:
     asked = np.arange(n)[:, None] * np.int64(n_labels) + labels
     found: npt.NDArray[np.bool_] = np.isin(asked, wanted) & (labels >= 0)
     return found
-
-
-def or_usual(opinion: npt.NDArray[np.float32], labels: Array, known: Array) -> npt.NDArray[np.float32]:
-    """What a part says of candidates (n, c), -1 pads; where it does not know one, the mean of the row's ten best."""
-    missing = (labels >= 0) & ~known
-    if not missing.any():
-        return opinion
-    judged = np.where((labels < 0) | missing, -np.inf, opinion)
-    best = -np.partition(-judged, min(_USUAL, labels.shape[1]) - 1, axis=1)[:, :_USUAL]
-    usual = np.where(np.isfinite(best), best, 0).sum(axis=1) / np.maximum(np.isfinite(best).sum(axis=1), 1)
-    return np.where(missing, usual[:, None], opinion).astype(np.float32)
 
 
 def _newton(A: Array, y: Array, ridge: float, theta: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zipfel.errors import ModelFileError
-from zipfel.evidence.blend import Blend
+from zipfel.linear.blend import Blend
 
 
 def _pairs(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.explanation import Explanation, Voter
+from zipfel.kernels.sparse_rows import values_at
 
 Array = npt.NDArray[Any]
 _SHARED = 3
@@ -27,17 +28,6 @@ def canonical(x: sp.csr_matrix) -> sp.csr_matrix:
 def word_parts(x: sp.csr_matrix, weights: sp.csr_matrix, label: int) -> Array:
     """(t,) x_j w_lj for each of the t features of x (1, n_features), canonical; weights: (n_labels, n_features)."""
     return np.asarray(x.data * values_at(weights, label, x.indices), dtype=np.float64)
-
-
-def values_at(matrix: sp.csr_matrix, row: int, columns: Array) -> Array:
-    """The row's entries in these columns, 0 where it has none; its indices must be rising."""
-    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
-    own, values = matrix.indices[start:stop], matrix.data[start:stop]
-    if len(own) == 0:
-        return np.zeros(len(columns), dtype=np.float32)
-    place = np.minimum(np.searchsorted(own, columns), len(own) - 1)
-    found: Array = np.where(own[place] == columns, values[place], np.float32(0))
-    return found
 
 
 def shared_parts(x: sp.csr_matrix, rows: sp.csr_matrix, ids: Array) -> Array:

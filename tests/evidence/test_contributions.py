@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_FEATURES, fitted, known
+from zipfel.evidence.contributions import canonical, explain_linear, shared_parts, values_at, voters
 from zipfel.explanation import Voter
-from zipfel.methods.evidence import canonical, explain_linear, shared_parts, values_at, voters
 
 MATRIX = sp.csr_matrix(np.array([[0, 2, 0, 3], [0, 0, 0, 0], [1, 0, 5, 0]], dtype=np.float32))
 

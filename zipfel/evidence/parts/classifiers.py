@@ -1,0 +1,154 @@
+"""One sparse linear classifier a label, m_l(x) = w_l . x + b_l, learnt on its own documents, on those whose neighbours
+voted for it wrongly, and on a few random ones.
+
+    doubt(l) = min(m_l(x), 0), trust(l) = max(m_l(x), 0)         a slope of its own on either side
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from zipfel.config import param
+from zipfel.evidence.part import Array, Asked, ByFeature, Codes, Fold, More, Part
+from zipfel.evidence.training_set import TrainingSet
+from zipfel.linear import LinearClassifiers, LinearConfig, Problems, extended, with_random_negatives
+from zipfel.neighbors.votes import cast_votes
+from zipfel.neighbors.words import weights_by_cosine
+from zipfel.state import State
+
+_BLOCK = 2048
+"""Rows that votes are cast for at a time."""
+
+
+@dataclass(frozen=True)
+class ClassifiersConfig(LinearConfig):
+    cost: float | None = param(
+        None, "weight of the loss against the squared length of the weights; none: 0.3 for short texts, else 1",
+        symbol="C", low=1e-6,
+    )  # fmt: skip
+    damping: float = param(1.0, "power of the feature values, on top of the model's own damping", low=0.1, high=2)
+    shortlist: int | None = param(
+        None, "labels of a document that classifiers learn from; none: 50 or more, see the table of rules", low=1
+    )
+    random_negatives: int | None = param(
+        None, "random labels of a document that they learn from besides; none: 10 to 100, see the table of rules", low=0
+    )
+
+
+@dataclass(frozen=True)
+class _Learnt:
+    """What a later fit goes on from: the shortlists of the points that have one, and solved problems of some points."""
+
+    shortlists: Array
+    is_listed: Array
+    problems: Problems
+    rows: Array
+
+
+@dataclass(frozen=True)
+class ClassifiersPart(Part):
+    model: LinearClassifiers
+    config: ClassifiersConfig
+    learnt: _Learnt | None = field(default=None, repr=False)
+
+    name = "classifiers"
+    title = "one sparse linear classifier a label"
+    Config = ClassifiersConfig
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("doubt", "trust")
+
+    @classmethod
+    def fit(cls, config: ClassifiersConfig, fold: Fold, before: ClassifiersPart | None) -> ClassifiersPart:
+        learnt = _problems(config, fold, before.learnt if before else None)
+        X = fold.points.X if fold.seen.all() else fold.points.X[learnt.rows]
+        model = LinearClassifiers(config).fit(X, learnt.problems, seed=fold.run.seed, threads=fold.run.threads)
+        return cls(model, config, None if fold.is_final else learnt)
+
+    def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
+        margin = np.where(labels < 0, np.float32(-1), self.model.score(asked.X, labels))
+        return [np.minimum(margin, 0), np.maximum(margin, 0)]
+
+    def explain(self, asked: Asked, label: int) -> ByFeature:
+        parts, bias = self.model.by_feature(asked.X, label), float(self.model.bias_[label])
+        return ByFeature("doubt" if parts.sum() + bias < 0 else "trust", parts, bias)
+
+    def knows(self) -> Array:
+        """(n_features,) which features some classifier has a weight for."""
+        return self.model.has_weight()
+
+    def joined(self, more: More) -> ClassifiersPart:
+        strangers = self.config.random_negatives or 0
+        close = nearest_labels(more, strangers) if len(more.new_labels) else None
+        X, n_labels = more.training.words.unit_rows, more.training.n_labels
+        model = extended(self.model, X, n_labels, more.new_labels, close, self.config)
+        return ClassifiersPart(model, self.config)
+
+    def state(self) -> State:
+        return State(self.model.state())
+
+    @classmethod
+    def restored(cls, config: ClassifiersConfig, state: State, training: TrainingSet) -> ClassifiersPart:
+        model = LinearClassifiers.restored(state.arrays, training.n_features, training.n_labels, config)
+        return cls(model, config)
+
+
+def _problems(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> _Learnt:
+    """Points keep the shortlists that they had: others would be as good, and to learn from them takes longer."""
+    assert c.shortlist is not None  # the rules have set them
+    assert c.random_negatives is not None
+    n, n_labels = fold.points.n_points, fold.points.n_labels
+    if before is None:
+        lists, listed = np.full((n, c.shortlist + c.random_negatives), -1, dtype=np.int32), np.zeros(n, dtype=bool)
+    else:
+        lists, listed = before.shortlists, before.is_listed
+    joining = np.flatnonzero(fold.seen & ~listed)
+    found = np.empty((len(joining), c.shortlist), dtype=np.int32)
+    for a in range(0, len(joining), _BLOCK):
+        near = fold.near_among_seen(joining[a : a + _BLOCK])
+        weights = weights_by_cosine(near.cosines).sum(axis=2, keepdims=True)  # all votes together make the order
+        found[a : a + _BLOCK] = cast_votes(near.ids, weights, fold.points.Y, c.shortlist)[0]
+    lists[joining] = with_random_negatives(found, n_labels, c.random_negatives, fold.run.rng(23))
+    rows = fold.rows
+    problems = Problems.build(fold.points.Y[rows], lists if fold.seen.all() else lists[rows])
+    if before is not None:
+        problems.start_from(before.problems, np.searchsorted(rows, before.rows))
+    return _Learnt(lists, listed | fold.seen, problems, rows)
+
+
+_HARD = 100
+"""New labels that a point is a hard negative of, at most."""
+
+
+def nearest_labels(more: More, strangers: int) -> Problems:
+    """What classifiers of labels that are new learn from, in their order: points that are near to one of theirs, and
+    random ones."""
+    words, n_labels, new = more.training.words, more.training.n_labels, more.new_labels
+    own = more.training.Y[:, new]
+    asked = np.flatnonzero(np.diff(own.indptr))
+    ids, _ = words.search(words.unit_rows[asked], more.n_neighbors)
+    row_of = np.repeat(np.arange(len(asked)), (ids >= 0).sum(axis=1))
+    ones = np.ones(len(row_of), dtype=np.float32)
+    links = sp.csr_matrix((ones, (ids[ids >= 0], row_of)), shape=(len(words), len(asked)))
+    close = sp.csr_matrix(links @ own[asked])  # (n, new) how many of each label's points a point is near to
+    lists = strongest(close, min(_HARD, int(np.diff(close.indptr).max())))
+    hard: Any = np.append(new, -1).astype(np.int32)[lists]  # among all labels, as random ones are drawn
+    place = np.full(n_labels + 1, -1, dtype=np.int32)
+    place[new] = np.arange(len(new))
+    return Problems.build(own, place[with_random_negatives(hard, n_labels, strangers, np.random.default_rng(0))])
+
+
+def strongest(matrix: sp.csr_matrix, width: int) -> Array:
+    """(n, width) columns of each row's largest entries, -1 pads."""
+    found = np.full((matrix.shape[0], width), -1, dtype=np.int64)
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort((matrix.indices, -matrix.data, row_of))
+    place = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    kept = place < width
+    found[row_of[order][kept], place[kept]] = matrix.indices[order][kept]
+    return found

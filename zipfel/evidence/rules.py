@@ -1,0 +1,255 @@
+"""All that `auto` does because of the data's shape, in one place: which parts are tried, and settings.
+
+A part is tried where its rule says that it can work at all, and where its cost still fits into what the effort allows.
+Whether it stays is not decided here but by the held-out points (`evidence/selection.py`).
+
+Costs are core-seconds, fitted to measurements by `python -m benchmarks.part_costs`, which prints them again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from zipfel.errors import ModelFileError, ParameterError, nearest
+from zipfel.evidence.shape import Shape
+
+EFFORTS = ("quick", "default", "thorough")
+CORES = 2
+"""Cores that costs are measured on."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """part: its name. effort: the least with which it is tried. works: where it can; why: what the limit rests on.
+    cost: core-seconds of both fits. after: parts of which it needs one. must_pay: it stays only if held-out points say
+    so. needs: an extra of zipfel."""
+
+    part: str
+    effort: str
+    cost: Callable[[Shape], float]
+    works: Callable[[Shape], bool] = lambda _: True
+    why: str = ""
+    after: tuple[str, ...] = ()
+    must_pay: bool = True
+    needs: str | None = None
+
+
+REGRESSED = 50_000
+"""Labels up to which documents have codes by a regression onto the labels; above, its sums take gigabytes, and codes
+come from label sets."""
+DECLARED = 100_000
+"""Features and labels that a file may declare where, beside a regression, tables of 256 numbers for each are made
+(100 MB)."""
+NETWORK_TABLE = 10_000
+"""The same for the network's tables of 512 numbers (20 MB)."""
+
+RULES: tuple[Rule, ...] = (
+    Rule("words", "quick", lambda s: s.n_points * (1e-5 + 4e-7 * s.words) + 3e-4 * s.n_held_out, must_pay=False),
+    Rule("classifiers", "quick", lambda s: 2.5e-7 * s.n_points * s.words * s.labels, must_pay=False),
+    Rule("frequency", "quick", lambda _: 0.0, must_pay=False),
+    Rule(
+        "regression",
+        "default",
+        lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words),
+        lambda s: s.n_labels <= REGRESSED,
+        f"up to {REGRESSED:,} labels: above, its sums take gigabytes",
+    ),
+    Rule(
+        "forest",
+        "default",
+        lambda s: 4.5e-7 * s.n_points * s.words,
+        lambda s: s.n_points <= 100_000,
+        "up to 100,000 points: a document is compared with all of them",
+    ),
+    Rule(
+        "joint",
+        "default",
+        lambda s: 1.5e-6 * s.n_held_out * s.words,
+        lambda s: not s.dense,
+        "sparse features: near-duplicates are texts",
+    ),
+    Rule(
+        "network",
+        "default",
+        lambda s: 1.5 * network_visits(s) * (1.5e-5 + 2.5e-11 * (192 * s.n_labels + 512 * s.words)),
+        lambda s: s.declared <= NETWORK_TABLE,
+        f"features and labels together are {NETWORK_TABLE:,} at most",
+    ),
+    Rule(
+        "tree",
+        "default",
+        lambda s: 1.2e-8 * s.n_points * s.words * s.labels * 2 * math.log2(max(2, s.n_labels)),
+        lambda s: not s.dense and s.n_labels <= REGRESSED,
+        f"sparse features, up to {REGRESSED:,} labels",
+        after=("regression",),
+    ),
+    Rule(
+        "label_sets",
+        "default",
+        lambda s: 7.5e-8 * min(10 * s.n_points, max(2 * s.n_points, 300_000)) * (s.words + s.labels + 60),
+        lambda s: s.n_labels > REGRESSED or s.declared <= DECLARED,
+        f"features and labels together are {DECLARED:,} at most, or there is no regression",
+    ),
+    Rule("mnn", "thorough", lambda s: 40 + 4e-4 * s.n_points, needs="papers"),
+    Rule("lightdxml", "thorough", lambda s: 60 + 1e-3 * s.n_points, needs="papers"),
+    Rule("glas", "thorough", lambda s: 60 + 1e-3 * s.n_points, needs="papers"),
+    Rule("dxml", "thorough", lambda s: 60 + 1e-3 * s.n_points, needs="papers"),
+    Rule("rankae", "thorough", lambda s: 80 + 2e-3 * s.n_points, needs="papers"),
+)
+"""In the order in which parts are tried as long as there is room."""
+
+
+USED = 0.85
+"""Share of the cores' time that parts which are fitted side by side really use."""
+CANDIDATES = ("words", "regression", "label_sets")
+"""Parts whose neighbours bring up candidates."""
+BUDGETED = 0.4
+"""Of the time that is left of a budget: what parts that must pay may take of it by estimate."""
+
+
+def tree_tools(s: Shape) -> float:
+    """Seconds that Parabel takes for such data on two cores: what the default may take."""
+    return 9e-7 * s.n_points * s.words * s.labels
+
+
+def allowed(s: Shape, effort: str) -> float:
+    """Core-seconds that an effort may take. The floors are for few points, where nothing takes long."""
+    seconds = {"quick": 0.0, "default": max(0.5, tree_tools(s)), "thorough": max(120.0, 5 * tree_tools(s))}[effort]
+    return CORES * USED * seconds
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of a part. tried: or why not; gain: share of the mean of P@1, P@3 and P@5 on the held-out points that
+    is lost without it, and its standard error; kept: or why not."""
+
+    part: str
+    tried: bool
+    why: str = ""
+    cost: float = 0.0
+    gain: float | None = None
+    error: float | None = None
+    kept: bool = False
+
+
+_FIELDS = {field.name for field in fields(Tried)}
+
+
+def plan(
+    shape: Shape,
+    effort: str,
+    available: Mapping[str, bool],
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    time_left: float = math.inf,
+) -> list[Tried]:
+    """Which parts are tried. available: by name, whether it can be had here; only, without: names that the user gave;
+    time_left: seconds that are left of a time budget."""
+    check_names((*only, *without))
+    found: list[Tried] = []
+    room = min(allowed(shape, effort), CORES * time_left * BUDGETED)
+    for rule in RULES:
+        why, cost = "", rule.cost(shape)
+        there = {t.part for t in found if t.tried}
+        if rule.part in without or (only and rule.part not in only):
+            why = "left out by the parameters"
+        elif EFFORTS.index(rule.effort) > EFFORTS.index(effort) and rule.part not in only:
+            why = f"tried with --preset {rule.effort}"
+        elif not available.get(rule.part, True):
+            why = f"needs zipfel[{rule.needs}]"
+        elif not rule.works(shape):
+            why = rule.why
+        elif rule.after and not there & set(rule.after):
+            why = f"needs {' or '.join(rule.after)}"
+        elif rule.must_pay and not only and cost > room:
+            why = f"would take {cost:.1f} s, of {max(0.0, room):.1f} s that are left"
+        else:
+            room -= cost
+        found.append(Tried(rule.part, not why, why, cost))
+    if not any(tried.tried and tried.part in CANDIDATES for tried in found):
+        raise ParameterError(f"no part brings up candidates: keep one of {', '.join(CANDIDATES)}")
+    return found
+
+
+def check_names(parts: Sequence[str]) -> None:
+    known = [rule.part for rule in RULES]
+    for name in parts:
+        if name not in known:
+            raise ParameterError(f"there is no part {name!r}{nearest(name, known)}")
+
+
+def plan_from_facts(facts: Any) -> list[Tried]:
+    """The counterpart of `dataclasses.asdict`; a model file may come from anywhere."""
+    if not isinstance(facts, list) or not all(isinstance(one, dict) and set(one) == _FIELDS for one in facts):
+        raise ModelFileError("the plan in the model is damaged")
+    found = [Tried(**one) for one in facts]
+    names = [tried.part for tried in found]
+    if names != [rule.part for rule in RULES if rule.part in names]:
+        raise ModelFileError("the plan in the model is damaged: it has unknown parts, or parts in another order")
+    return found
+
+
+def rule_of(part: str) -> Rule:
+    return next(rule for rule in RULES if rule.part == part)
+
+
+# -- settings
+
+
+SHORT, MIDDLING, DAMPED = 45, 85, 0.6
+LONG = 100
+"""Words of a document from which on it counts as long."""
+
+
+def damping(s: Shape) -> float:
+    """The power of the feature values: one rare word of a short text outweighs a few others, not fifty. 0.6 up to 45
+    words, 1 from 85 on and for dense numbers: of 0.6, 0.8 and 1 the best on held-out points of 12 of 15 data sets."""
+    if s.dense or s.words >= LONG:
+        return 1.0
+    grown = (s.words - SHORT) / (MIDDLING - SHORT)
+    return round(DAMPED + (1 - DAMPED) * min(1.0, max(0.0, grown)), 2)
+
+
+def classifier_cost(s: Shape) -> float:
+    """Weight of the classifiers' loss: labels of short texts hang on the taste of those who gave them."""
+    return 1.0 if s.dense or s.words >= LONG else 0.3
+
+
+def neighbors(s: Shape, effort: str) -> int:
+    """Training points that vote: the more labels points have, the more are needed to tell what is usual from chance.
+    200 instead of 100: 0.15 points of P@1 on delicious, nothing lost on eurlex57k."""
+    if effort == "quick":
+        return 50
+    return 200 if s.labels >= 5 and 8000 <= s.n_points <= 100_000 else 100
+
+
+def shortlist(s: Shape, effort: str) -> int:
+    """Labels of a document that classifiers learn from: a third of all at most, as the others would be told from every
+    document; and five times as many as points have."""
+    wanted = 20 if effort == "quick" else 50
+    return max(min(wanted, math.ceil(s.n_labels / 3)), math.ceil(5 * s.labels))
+
+
+def random_negatives(s: Shape) -> int:
+    """Random labels of a document that classifiers learn from besides: 100 for each label, but 10 to 50 of a point."""
+    return round(min(50, max(10, 100 * s.n_labels / max(1, s.n_points))))
+
+
+def held_out(n_points: int, share: float | None) -> int:
+    """Points for the judge: a share as asked for, or 12 in 100, of few points more, up to a quarter, as fewer than 400
+    decide little; 3,000 at most."""
+    wanted = share * n_points if share else max(0.12 * n_points, min(400, 0.25 * n_points))
+    return max(1, min(3000, round(wanted)))
+
+
+def landmarks(s: Shape) -> int:
+    """Points that the regression compares documents with, as a rule; see `neighbors/regression.py`."""
+    return round(min(1000, max(500, s.n_points / 8)))
+
+
+def network_visits(s: Shape) -> float:
+    """Points that the network sees in training, see `nn/network.py`."""
+    return s.n_points * max(2, min(8, 150_000 // max(1, s.n_points)))

@@ -1,0 +1,126 @@
+"""Which parts stay: those without which the held-out points would be ranked worse.
+
+Backward, one part at a time: the judge's first blend is fitted again without a part's columns, and the part that is
+missed least goes, as long as it is missed by less than the standard error. Of two parts that say the same, one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfel.evidence.context import FRONT
+from zipfel.evidence.judge import HeldOut
+from zipfel.linear.blend import Blend
+from zipfel.threads import at_once
+
+Array = npt.NDArray[Any]
+FEWEST = 100
+"""Held-out points below which all parts stay: nothing can be shown there."""
+_RUNS = 50
+"""Documents are compared in this many runs, as neighbours in a file are alike."""
+_TOP = 10
+"""Candidates of a document that blends are learnt from."""
+_CUTS = (1, 3, 5)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """gain, error: what is lost without the part, as a share (the mean of P@1, P@3 and P@5), and its standard error."""
+
+    part: str
+    gain: float
+    error: float
+    kept: bool
+
+
+def verdicts(
+    held: HeldOut, columns: Mapping[str, Sequence[int]], doubted: Sequence[str], needs: Mapping[str, Sequence[str]]
+) -> list[Verdict]:
+    """Of the parts that are doubted. columns: of evidence, of each part; needs: parts of which a part needs one."""
+    if len(held.labels) < FEWEST:
+        return [Verdict(name, float("nan"), float("nan"), kept=True) for name in doubted]
+    compared = _Comparison.of(held)
+    kept, found = list(columns), dict[str, Verdict]()
+    while True:
+        asked = [name for name in doubted if name in kept and _can_go(name, kept, needs)]
+        used = [i for name in kept for i in columns[name]]
+        all_of_them = compared.quality(used)
+        lacking = [[i for i in used if i not in columns[name]] for name in asked]
+        qualities = at_once(*(partial(compared.quality, rest) for rest in lacking)) if asked else []
+        tried = [_verdict(name, all_of_them, without) for name, without in zip(asked, qualities, strict=True)]
+        found |= {verdict.part: verdict for verdict in tried}
+        going = [verdict for verdict in tried if not verdict.kept]
+        if not going:
+            unknown = Verdict("", float("nan"), float("nan"), kept=True)
+            return [replace(found.get(name, unknown), part=name, kept=name in kept) for name in doubted]
+        kept.remove(min(going, key=lambda verdict: verdict.gain).part)
+
+
+def _can_go(name: str, kept: Sequence[str], needs: Mapping[str, Sequence[str]]) -> bool:
+    """Whether no part that stays needs just this one."""
+    return all(name not in needs.get(other, ()) or set(needs[other]) & set(kept) - {name} for other in kept)
+
+
+def _verdict(name: str, before: Array, without: Array) -> Verdict:
+    """before, without: (2, n) the documents' precision and propensity-scored precision."""
+    (gain, error), (rare_gain, rare_error) = (
+        _mean_and_error(all_, rest) for all_, rest in zip(before, without, strict=True)
+    )
+    return Verdict(name, gain, error, kept=gain > error or (gain >= 0 and rare_gain > rare_error))
+
+
+def _mean_and_error(one: Array, other: Array) -> tuple[float, float]:
+    """Of the difference, over runs of documents."""
+    runs = np.array([run.mean() for run in np.array_split(one - other, min(_RUNS, len(one)))])
+    return float(runs.mean()), float(runs.std(ddof=1) / np.sqrt(len(runs)))
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """The held-out points' best candidates by all evidence. evidence: (n, c, f); hits: (n, c); worth: (n, c) what a hit
+    counts with propensities; known, best: (n, c) which are candidates, and which ones blends are learnt from."""
+
+    names: Sequence[str]
+    monotone: Sequence[str]
+    evidence: Array
+    hits: Array
+    worth: Array
+    known: Array
+    best: Array
+    blend: Blend
+
+    @classmethod
+    def of(cls, held: HeldOut) -> _Comparison:
+        known, hits = held.labels >= 0, held.hits
+        blend = Blend.fit_top(held.names, held.evidence, hits, known, monotone=held.monotone)
+        scores = np.where(known, blend(held.evidence), -np.inf)
+        front = np.argsort(-scores, axis=1, kind="stable")[:, :FRONT]
+        evidence = np.take_along_axis(held.evidence, front[:, :, None], axis=1)
+        labels, hits, known = (np.take_along_axis(part, front, axis=1) for part in (held.labels, hits, known))
+        best = known & (np.arange(front.shape[1]) < _TOP)
+        worth = np.exp(held.rarity)[labels]
+        return cls(held.names, held.monotone, evidence, hits, worth, known, best, blend)
+
+    def quality(self, columns: Sequence[int]) -> Array:
+        """(2, n) of a blend of some columns."""
+        names = [self.names[i] for i in columns]
+        evidence = np.ascontiguousarray(self.evidence[:, :, list(columns)])
+        start = Blend(tuple(names), tuple(self.blend.weights[i] for i in columns), self.blend.bias)
+        monotone = [name for name in names if name in self.monotone]
+        blend = Blend.fit(names, evidence[self.best], self.hits[self.best], monotone=monotone, start=start)
+        scores = np.where(self.known, blend(evidence), -np.inf)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : max(_CUTS)]
+        hits, worth = (np.take_along_axis(part, order, axis=1) for part in (self.hits, self.worth))
+        return np.stack([_mean_over_cuts(hits), _mean_over_cuts(hits * worth)])
+
+
+def _mean_over_cuts(gains: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """(n,) the mean of gains (n, 5) up to each cut, over the cuts."""
+    found = np.mean([gains[:, :k].sum(axis=1) / k for k in _CUTS], axis=0)
+    return np.asarray(found, dtype=np.float64)

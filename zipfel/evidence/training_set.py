@@ -1,0 +1,95 @@
+"""What every part knows of the training points: their words, to find them by, and their labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from zipfel.metrics import Propensity
+from zipfel.neighbors.words import WordIndex
+from zipfel.points import Points
+from zipfel.state import State, pack_csr, under, unpack_csr
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """words: rows of the training points, by which they are found; Y: (n, n_labels) their labels."""
+
+    words: WordIndex
+    Y: sp.csr_matrix
+
+    @classmethod
+    def of(cls, points: Points) -> TrainingSet:
+        return cls(WordIndex.build(points.X, np.diff(points.Y.indptr) > 0), points.Y)
+
+    @property
+    def n_points(self) -> int:
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.words.rows.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.Y.shape[1])
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """(n_labels,) points of each label."""
+        return label_counts(self.Y)
+
+    @cached_property
+    def rarity(self) -> npt.NDArray[np.float32]:
+        """(n_labels,) log 1/p of each label: what a bonus of 1 for rare labels adds to its score."""
+        return np.log(Propensity().inverse(self.counts, self.n_points)).astype(np.float32)
+
+    @cached_property
+    def can_vote(self) -> npt.NDArray[np.bool_]:
+        """(n,) which points have words and labels."""
+        found: npt.NDArray[np.bool_] = np.diff(self.words.rows.indptr) > 0
+        return found
+
+    def most_frequent(self, n: int) -> Array:
+        """(<= n,) labels that occur, the most frequent first."""
+        return np.argsort(-self.counts, kind="stable")[: min(n, np.count_nonzero(self.counts))]
+
+    def joined(self, more: Points) -> TrainingSet:
+        """With more points behind its own; either may have more labels."""
+        words = self.words.joined(more.X, np.diff(more.Y.indptr) > 0)
+        return TrainingSet(words, joined_labels(self.Y, more.Y))
+
+    def state(self) -> dict[str, Array]:
+        return {**pack_csr("Y", self.Y), **under("words", self.words.state())}
+
+    @classmethod
+    def restored(cls, state: State, n_features: int, n_labels: int) -> TrainingSet:
+        """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
+        n_points = len(state.array("Y.indptr", ndim=1)) - 1
+        Y = unpack_csr(state, "Y", (n_points, n_labels))
+        return cls(WordIndex.restored(state.part("words"), n_points, n_features), Y)
+
+
+def label_counts(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:
+    """(n_labels,) points of each label."""
+    return np.bincount(Y.indices, minlength=Y.shape[1])
+
+
+def joined_labels(Y: sp.csr_matrix, more: sp.csr_matrix) -> sp.csr_matrix:
+    """The rows of Y and behind them those of `more`; one of the two may have more columns."""
+    width = max(Y.shape[1], more.shape[1])
+    wide = [sp.csr_matrix((part.data, part.indices, part.indptr), (part.shape[0], width)) for part in (Y, more)]
+    return sp.vstack(wide, format="csr")
+
+
+def new_labels(Y: sp.csr_matrix, n_before: int) -> Array:
+    """Labels that none of the first n_before points has, but one of the others."""
+    before, after = (label_counts(part) for part in (Y[:n_before], Y[n_before:]))
+    return np.flatnonzero((before == 0) & (after > 0))
