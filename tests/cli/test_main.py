@@ -136,7 +136,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> No
 def test_names_of_parameters_are_whole_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shown = zipfel("methods", "auto").stdout
-    assert {"regression.landmarks", "regression.most_labels", "ranker.positive_cost"} <= set(shown.split())
+    assert {"regression.landmarks", "label_sets.epochs", "classifiers.positive_cost"} <= set(shown.split())
 
 
 def test_methods() -> None:

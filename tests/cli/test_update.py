@@ -19,7 +19,7 @@ def write(path: Path, rows: list[dict[str, object]]) -> Path:
 
 @pytest.mark.parametrize("method", ["knn", "dxml", "auto"])
 def test_new_documents_are_found_by_the_new_model_and_not_by_the_old(method: str, tmp_path: Path) -> None:
-    settings = {"knn": ["n_neighbors=1"], "dxml": ["n_neighbors=1", "epochs=2", "networks=1"], "auto": ["codes=false"]}
+    settings = {"knn": ["n_neighbors=1"], "dxml": ["n_neighbors=1", "epochs=2", "networks=1"], "auto": ["effort=quick"]}
     small = [word for setting in settings[method] for word in ("--set", setting)]
     old, new = tmp_path / "old", tmp_path / "new"
     zipfel("fit", write(tmp_path / "train.jsonl", ROWS * 4), "--method", method, "--out", old, *small)
