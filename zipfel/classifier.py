@@ -246,8 +246,6 @@ class Zipfel(Deciding, Conventions):
         found = getattr(self.method_, verb, None)
         if found is None:
             raise ParameterError(f"method {self.method!r} has no {verb}; these have: {', '.join(methods_with(verb))}")
-        if hasattr(self.method_, "ranker_") and hasattr(self.method_, "plain"):  # auto and ova have one of their own
-            raise ParameterError(f"{verb} does not reach the ranker of this model: fit it without ranker.enabled")
         return found
 
     # -- answering -------------------------------------------------------------------------------------------------

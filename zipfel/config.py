@@ -15,7 +15,7 @@ from zipfel.errors import ParameterError, nearest
 C = TypeVar("C", bound="Config")
 
 _META = "zipfel"
-_REMOVED_EVERYWHERE = {"ranker": "classifiers behind another method are gone; method auto joins classifiers with the rest"}
+_REMOVED_EVERYWHERE = {"ranker": "method auto joins classifiers with neighbours; no other method has them"}
 
 
 @dataclass(frozen=True)

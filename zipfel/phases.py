@@ -16,22 +16,23 @@ WORDS: Mapping[str, str] = {
     "reading": "reading",
     "features": "counting words",
     "reading words": "counting words",
-    "setting": "looking at the data",
     "neighbours": "finding similar documents",
     "index": "indexing documents",
-    "drift": "looking for change over time",
     "shortlist": "shortlisting labels",
     "shortlists": "shortlisting labels",
-    "encoder": "learning document codes",
-    "pairing": "matching documents and label sets",
+    "words": "finding similar documents",
+    "frequency": "counting labels",
+    "regression": "learning document codes",
+    "label_sets": "matching documents and label sets",
+    "joint": "looking for near-duplicates",
     "network": "training the network",
-    "rehearsal": "training the network",
     "classifiers": "training classifiers",
     "ranker": "training classifiers",
     "tree": "training the label tree",
-    "conjunctions": "training on word pairs",
     "forest": "growing a forest of documents",
-    "blend": "weighing the evidence",
+    "choosing parts": "choosing parts on held-out documents",
+    "judge": "weighing the evidence",
+    **{name: f"training {name}" for name in ("mnn", "lightdxml", "glas", "dxml", "rankae")},
     "centroids": "averaging documents by label",
     "choice": "choosing settings on held-out documents",
     "lambda": "choosing settings on held-out documents",
@@ -57,10 +58,11 @@ def _plan(*stages: tuple[float, str]) -> tuple[Stage, ...]:
     return tuple((share, frozenset(names.split(", "))) for share, names in stages)
 
 
-_AUTO_PARTS = "pairing, network, rehearsal, classifiers, conjunctions, encoder, tree, forest"
+_AUTO_PARTS = "words, classifiers, frequency, regression, forest, joint, network, tree, label_sets"
+_AUTO_PARTS += ", mnn, lightdxml, glas, dxml, rankae"
 _BEFORE, _AFTER = (4.0, "reading"), ((1.0, "probabilities"), (4.0, "evaluating"), (2.0, "saving"))
 _METHODS: Mapping[str, tuple[tuple[float, str], ...]] = {
-    "auto": ((7, "setting, neighbours"), (2, "drift"), (42, _AUTO_PARTS), (16, "blend"), (20, _AUTO_PARTS)),
+    "auto": ((9, "neighbours"), (44, _AUTO_PARTS), (10, "choosing parts"), (24, _AUTO_PARTS + ", judge")),
     "knn": ((60, "index"), (30, "choice")),
     "centroid": ((90, "centroids"),),
     "ova": ((15, "shortlist"), (75, "classifiers")),

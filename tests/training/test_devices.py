@@ -34,7 +34,6 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
         "rankae",
         {"dim": 16, "hidden": 16, "word_dim": 16, "epochs": 2, "batch": 32, "loss": "ranking", "pooling": "mean"},
     ),
-    ("auto", {"regression.most_labels": 0, "matcher.dim": 16, "matcher.epochs": 2}),
 ]
 
 

@@ -117,7 +117,8 @@ class Judge:
         ranked = scores + np.float32(self.bonus) * held.rarity[held.labels]
         best = np.argsort(-ranked, axis=1, kind="stable")[:, :RANKS]
         labels, scores = (np.take_along_axis(part, best, axis=1) for part in (held.labels, scores))
-        return HeldOutRanking(labels, scores, is_true(labels, held.truth), held.counts[labels])
+        n_true = np.diff(held.truth.indptr)
+        return HeldOutRanking(labels, scores, is_true(labels, held.truth), held.counts[labels], n_true)
 
     def facts(self) -> dict[str, Any]:
         parts = {"first": self.first, "second": self.second, "products": self.products}

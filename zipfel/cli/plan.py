@@ -1,0 +1,35 @@
+"""auto's plan as a table: each part, whether it was tried, what it gains on held-out points, and whether it stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+
+def plan_table(plan: Sequence[Mapping[str, Any]]) -> Table:
+    """plan: the fact `plan` of a model of auto, see `evidence/rules.py`. Gains are in points of the mean of P@1, P@3 and
+    P@5."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("part", no_wrap=True)
+    table.add_column("tried")
+    table.add_column("gain on held-out", justify="right")
+    table.add_column("kept", no_wrap=True)
+    table.add_column("why not")
+    for one in plan:
+        table.add_row(
+            Text(str(one["part"])),
+            "yes" if one["tried"] else "no",
+            _gain(one),
+            "yes" if one["kept"] else "no",
+            Text("" if one["kept"] else str(one["why"])),
+        )
+    return table
+
+
+def _gain(one: Mapping[str, Any]) -> str:
+    if one["gain"] is None:
+        return "not asked" if one["kept"] else ""
+    return f"{100 * one['gain']:+.2f} ± {100 * one['error']:.2f}"
