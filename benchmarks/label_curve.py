@@ -32,11 +32,11 @@ SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 Row = dict[str, Any]
 
 
-def data(n_labels: int) -> tuple[Any, Any]:
+def data(n_labels: int, points_a_label: float = POINTS_A_LABEL) -> tuple[Any, Any]:
     """(train, test)"""
     from zipfel.data import synth
 
-    n = max(2000, round(POINTS_A_LABEL * n_labels))
+    n = max(2000, round(points_a_label * n_labels))
     whole = synth(
         n + HELD, FEATURES, n_labels, features_per_point=FEATURES_A_POINT, labels_per_point=LABELS_A_POINT, seed=0
     )
@@ -106,7 +106,7 @@ def run_parabel(train: Any, test: Any, threads: int, folder: Path) -> Row:
     }  # fmt: skip
 
 
-def measure(system: str, n_labels: int, threads: int) -> Row:
+def measure(system: str, n_labels: int, threads: int, points_a_label: float) -> Row:
     """One system at one size, in this process."""
     from zipfel.threads import set_threads
 
@@ -115,7 +115,7 @@ def measure(system: str, n_labels: int, threads: int) -> Row:
         small, asked = data(1000)
         with tempfile.TemporaryDirectory() as folder:
             run_auto(None if system == "auto" else system, small, asked, threads, Path(folder))
-    train, test = data(n_labels)
+    train, test = data(n_labels, points_a_label)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory() as folder:
         if system == "parabel":
@@ -130,8 +130,9 @@ def measure(system: str, n_labels: int, threads: int) -> Row:
 
 
 def exponent(rows: Sequence[Row], key: str, since: int = 10_000) -> float:
-    """b of a L^b, fitted to the sizes from `since` on, on log axes."""
-    found = [(row["labels"], row[key]) for row in rows if row["labels"] >= since and row[key] > 0]
+    """b of a L^b, fitted to the sizes from `since` on, on log axes; of data with all of their points."""
+    full = [row for row in rows if row["points"] >= POINTS_A_LABEL * row["labels"]]
+    found = [(row["labels"], row[key]) for row in full if row["labels"] >= since and row[key] > 0]
     if len(found) < 2:
         return float("nan")
     x, y = np.log(np.array(found, dtype=np.float64)).T
@@ -154,7 +155,7 @@ def draw(source: Path, target: Path) -> None:
     figure, axes = plt.subplots(1, len(SHOWN), figsize=(14, 3.6))
     for axis, (key, title) in zip(axes, SHOWN, strict=True):
         for system in systems:
-            own = sorted((row["labels"], row[key]) for row in rows if row["system"] == system)
+            own = sorted((r["labels"], r[key]) for r in rows if r["system"] == system and r["points"] >= r["labels"])
             axis.loglog(*zip(*own, strict=True), "o-", label=system, markersize=3)
         axis.set_title(title)
         axis.set_xlabel("labels")
@@ -162,10 +163,15 @@ def draw(source: Path, target: Path) -> None:
     axes[0].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None})
-    print("| system | labels | " + " | ".join(title for _, title in SHOWN) + " | P@1 |\n|" + "---|" * (len(SHOWN) + 3))
+    print(
+        "| system | labels | points | "
+        + " | ".join(title for _, title in SHOWN)
+        + " | P@1 |\n|"
+        + "---|" * (len(SHOWN) + 4)
+    )
     for row in sorted(rows, key=lambda row: (systems.index(row["system"]), row["labels"])):
         cells = " | ".join(f"{row[key]:,.1f}" for key, _ in SHOWN)
-        print(f"| {row['system']} | {row['labels']:,} | {cells} | {row['P@1']:.1f} |")
+        print(f"| {row['system']} | {row['labels']:,} | {row['points']:,} | {cells} | {row['P@1']:.1f} |")
     for system in systems:
         own = [row for row in rows if row["system"] == system]
         print(f"{system}: " + ", ".join(f"{title} ~ L^{exponent(own, key):.2f}" for key, title in SHOWN))
@@ -176,6 +182,7 @@ def main() -> None:
     parser.add_argument("--labels", default=",".join(map(str, SIZES)))
     parser.add_argument("--systems", default="auto,quick,parabel")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--points-a-label", type=float, default=POINTS_A_LABEL, help="a tenth: 0.15")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--one", action="store_true", help="in this process: the first system and size only")
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSONL", "SVG"))
@@ -185,11 +192,12 @@ def main() -> None:
         return
     sizes, systems = [int(size) for size in asked.labels.split(",")], asked.systems.split(",")
     if asked.one:
-        print(json.dumps(measure(systems[0], sizes[0], asked.threads)))
+        print(json.dumps(measure(systems[0], sizes[0], asked.threads, asked.points_a_label)))
         return
     for size in sizes:
         for system in systems:
             words = ["--one", "--labels", str(size), "--systems", system, "--threads", str(asked.threads)]
+            words += ["--points-a-label", str(asked.points_a_label)]
             done = subprocess.run(
                 [sys.executable, "-m", "benchmarks.label_curve", *words], stdout=subprocess.PIPE, check=True, text=True
             )

@@ -31,6 +31,7 @@ BYTES_A_FEATURE, BYTES_AN_ANSWER = 6, 12
 HELD_OUT, CANDIDATES, EVIDENCE = 50_000, 100, 20
 """Documents that the judge of all shards learns from, candidates of each in a shard, and numbers of each."""
 ROUTED = (1, 2, 4, 8, 16, 32, 64)
+_NEIGHBOURS = 100
 _FULLEST, _DIES = 2.0, 0.02
 """Times the mean number of points that a shard learns from: those of a shard with a very frequent label are thinned.
 Share of tasks that die."""
@@ -48,6 +49,7 @@ class Curve:
     @classmethod
     def fitted(cls, rows: Sequence[dict[str, Any]], system: str = "quick") -> Curve:
         own = [row for row in rows if row["system"] == system and row["labels"] >= SMALLEST]
+        own = [row for row in own if row["points"] >= POINTS_A_LABEL * row["labels"]]
         labels = np.array([row["labels"] for row in own], dtype=np.float64)
         return cls(*(_power(labels, np.array([row[key] for row in own])) for key in ("fit", "peak_mb", "model_mb")))
 
@@ -133,16 +135,30 @@ def memberships(Y: sp.csr_matrix, shard_of: Array, n: int) -> sp.csr_matrix:
     return sp.csr_matrix(Y @ to_shard)
 
 
-def routed(X: sp.csr_matrix, inside: sp.csr_matrix, n_test: int, tops: Sequence[int]) -> dict[int, float]:
-    """Share of the true labels of the last n_test points that lie in the best shards by the cosine with their mean
-    points, which the others make."""
-    train, test = slice(0, X.shape[0] - n_test), slice(X.shape[0] - n_test, None)
-    means = sp.csr_matrix((inside[train] > 0).astype(np.float32).T @ X[train])
+def by_means(X: sp.csr_matrix, inside: sp.csr_matrix, n_test: int) -> Array:
+    """(n_test, n) the cosine of each of the last points with each shard's mean point, which the others make."""
+    train = X.shape[0] - n_test
+    means = sp.csr_matrix((inside[:train] > 0).astype(np.float32).T @ X[:train])
     lengths = np.sqrt(np.asarray(means.multiply(means).sum(axis=1)).ravel())
-    scores = (X[test] @ means.T).toarray() / np.maximum(lengths, 1e-9)
+    return np.asarray((X[train:] @ means.T).toarray() / np.maximum(lengths, 1e-9))
+
+
+def by_neighbours(X: sp.csr_matrix, inside: sp.csr_matrix, n_test: int) -> Array:
+    """(n_test, n) votes of the nearest of the other points for the shards of their labels, by their cosines."""
+    from zipfel.index.sparse import SparseIndex, unit_csr
+
+    train = X.shape[0] - n_test
+    ids, cosines = SparseIndex(unit_csr(X[:train])).search(X[train:], min(_NEIGHBOURS, train))
+    rows, known = np.repeat(np.arange(n_test), ids.shape[1]), ids.ravel() >= 0
+    votes = sp.csr_matrix((cosines.ravel()[known] ** 3, (rows[known], ids.ravel()[known])), shape=(n_test, train))
+    return np.asarray((votes @ inside[:train]).toarray())
+
+
+def found_in_best(scores: Array, inside: sp.csr_matrix, tops: Sequence[int]) -> dict[int, float]:
+    """Share of the true labels of the last points that lie in the shards with the best scores (n_test, n)."""
     order = np.argsort(-scores, axis=1, kind="stable")
-    found = np.take_along_axis(inside[test].toarray(), order, axis=1)
-    return {top: float(found[:, :top].sum() / found.sum()) for top in tops}
+    found = np.take_along_axis(inside[inside.shape[0] - len(scores) :].toarray(), order, axis=1)
+    return {top: round(float(found[:, :top].sum() / found.sum()), 4) for top in tops}
 
 
 def makespan(seconds: Array, slots: int, dies: float, rng: np.random.Generator) -> tuple[float, int]:
@@ -181,7 +197,8 @@ def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: 
     return {
         "copies": round(inside.nnz / X.shape[0], 3),
         "largest_shard": round(float(shares.max()), 3),
-        "true_labels_in_best_shards": {top: round(v, 4) for top, v in routed(X, inside, n_test, ROUTED).items()},
+        "found_by_means": found_in_best(by_means(X, inside, n_test), inside, ROUTED),
+        "found_by_neighbours": found_in_best(by_neighbours(X, inside, n_test), inside, ROUTED),
         "hours": round(end / 3600, 3),
         "hours_if_even": round(one * plan.shards / slots / 3600, 3),
         "died": died,

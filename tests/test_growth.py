@@ -46,7 +46,7 @@ def test_reasons() -> None:
     steady = update(100, 60, 0.6)
     assert "came to the 1,000" in replace(steady, documents=501).advice()
     assert "12.0%" in replace(steady, new_labels=12).advice()
-    assert "words" in replace(steady, new_words=126).advice()
+    assert "words" in replace(steady, new_words=501).advice()
 
 
 def test_facts_come_back_and_damaged_ones_are_refused() -> None:

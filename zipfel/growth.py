@@ -22,7 +22,7 @@ MOST_JUDGED = 2000
 """Documents of an update that are ranked before they are learnt."""
 _LESS, _SURE = 0.02, 2.0
 """The best label is right so much more seldom than it should be, and by so many standard errors."""
-_MANY, _NEW_LABELS, _NEW_WORDS = 0.5, 0.1, 0.25
+_MANY, _NEW_LABELS, _NEW_WORDS = 0.5, 0.1, 1.0
 """Documents in comparison with those that were fitted, labels of new documents that were not known before, and words
 in comparison with those that were known, from which on a model is to be fitted again."""
 
