@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 from benchmarks.papers.common import Published, Special, Table, Variant, main
 from benchmarks.papers.word_vectors import train_vectors, write_vectors
-from zipfel.bench.sources import find_source
 from zipfel.data import read
 from zipfel.features import Vectorizer
 from zipfel.methods import Points, make_method
@@ -141,9 +140,8 @@ TOKENS = Table(
 
 def word_vectors(asked: argparse.Namespace, data: str) -> Iterator[dict[str, Any]]:
     """Token embeddings at random, by latent semantic analysis, and by skip-gram on the training texts, read as .vec."""
-    source = find_source(str(asked.shared / data))
-    assert source.files is not None
-    train, test = (read(file) for file in source.files)
+    folder = asked.shared / data
+    train, test = (read(next(folder.glob(f"{part}.jsonl*"))) for part in ("train", "test"))
     test = test.relabel(train.label_names or [], extend=True)
     train = train.take(np.sort(np.random.default_rng(0).permutation(train.n_points)[: asked.points or None]))
     vectorizer = Vectorizer().fit(train.texts or [])
