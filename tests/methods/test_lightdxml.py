@@ -37,7 +37,7 @@ def _p1(method: LightDXML) -> float:
 
 
 def test_the_shortlist_is_log_l_within_the_papers_limits() -> None:
-    assert [LightDXMLConfig().k(n) for n in (6, 983, 20_000, 670_000)] == [6, 413, 594, 700]
+    assert [LightDXMLConfig().k(n) for n in (6, 983, 20_000, 670_000)] == [6, 689, 700, 700]
     assert LightDXMLConfig(shortlist=50).k(20) == 20
     assert [LightDXMLConfig().batch_for(n) for n in (100, 2000, 50_000)] == [16, 64, 256]
 
