@@ -50,7 +50,7 @@ bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
 
 docs: .venv/installed-dev
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "open build/site/index.html"
 
 wheel: .venv/installed-dev

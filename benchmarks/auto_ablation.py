@@ -1,6 +1,6 @@
 """What each part of `auto` adds: python -m benchmarks.auto_ablation [--data debian-tags ...] [--seeds 1]
 
-Every variant is the default with one thing changed, in its own process; the table of docs/methods/auto.md.
+Every variant is the default with one thing changed, in its own process; the table of docs/how-auto-works.md.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
+from docs_tables import cell, filled
 from mkdocs.structure.files import File, Files
 
 PUBLIC = ("zipfel", "zipfel.data", "zipfel.metrics", "zipfel.report", "zipfel.errors")
@@ -25,6 +26,11 @@ def on_files(files: Files, config: Any) -> Files:
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fills in the tables that are made from code and data files."""
+    return filled(markdown)
 
 
 # -- the command line
@@ -76,11 +82,7 @@ def _parameter_row(parameter: Any) -> str:
         names = f"`{parameter.metavar or str(parameter.name).upper()}`"
     default = parameter.default
     shown = "" if default is None or callable(default) or "UNSET" in repr(default).upper() else f"`{default}`"
-    return f"| {names} | {_cell(shown)} | {_cell(told)} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    return f"| {names} | {cell(shown)} | {cell(told)} |"
 
 
 # -- Python
@@ -156,7 +158,7 @@ def _docstring(value: Any) -> list[str]:
             found += ["```", ""]
             inside = False
             continue
-        found.append(line if inside else _cell(line) if not line.startswith("    ") else line)
+        found.append(line if inside else cell(line) if not line.startswith("    ") else line)
     return [*found, "```"] if inside else found
 
 
@@ -179,7 +181,7 @@ def methods_page() -> str:
             lines += ["Presets: " + ", ".join(f"`{preset}`" for preset in cls.presets) + ".", ""]
         lines += ["| parameter | default | allowed | in the paper | what it does |", "|---|---|---|---|---|"]
         lines += [
-            f"| `{p.name}` | `{p.default}` | {_cell(p.constraint or p.kind)} | {_cell(p.symbol)} | {_cell(p.help)} |"
+            f"| `{p.name}` | `{p.default}` | {cell(p.constraint or p.kind)} | {cell(p.symbol)} | {cell(p.help)} |"
             for p in cls.Config.parameters()
         ]
         lines.append("")

@@ -10,6 +10,7 @@ import numpy as np
 
 mpl.use("svg")
 import matplotlib.pyplot as plt
+from flow import Flow, draw_flow
 
 from zipfel import datasets
 
@@ -17,6 +18,38 @@ ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "figures"
 PEERS = ROOT / "benchmarks" / "results" / "peers.jsonl"
 plt.rcParams.update({"svg.hashsalt": "zipfel", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
+
+
+DESIGN = Flow(
+    [
+        [("given", "text")],
+        [("given", "row of features\nrows.py")],
+        [("given", "Asked\nevidence/part.py")],
+        [("given", "candidates\nevidence/\ncandidates.py")],
+        [("learnt", "opinions of parts\nevidence/parts/")],
+        [("loss", "judge\nevidence/judge.py")],
+        [("answer", "probability\ncalibration.py")],
+    ],
+    [""] * 7,
+)
+AUTO = Flow(
+    [
+        [("given", "document")],
+        [("given", "sparse row of\nTF-IDF features")],
+        [("learnt", "neighbours by words"), ("learnt", "neighbours by codes"), ("learnt", "label names, networks")],
+        [("given", "100 candidates")],
+        [
+            ("learnt", "votes of neighbours"),
+            ("learnt", "a classifier a label"),
+            ("learnt", "regression, label tree,\nforest, network"),
+            ("learnt", "label frequency"),
+        ],
+        [("loss", "judge: one score\na label")],
+        [("loss", "bonus for rare\nlabels; calibration")],
+        [("answer", "labels, best first,\nwith probabilities")],
+    ],
+    ["", "", "search", "", "evidence", "learnt on\nheld-out documents", "learnt on\nheld-out documents", ""],
+)
 
 
 def save(name: str) -> None:
@@ -58,6 +91,8 @@ def accuracy_and_time() -> None:
 
 if __name__ == "__main__":
     FIGURES.mkdir(parents=True, exist_ok=True)
+    draw_flow(AUTO, FIGURES / "how-auto-works.svg")
+    draw_flow(DESIGN, FIGURES / "design.svg")
     zipf()
     if PEERS.exists():
         accuracy_and_time()

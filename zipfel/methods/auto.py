@@ -6,7 +6,7 @@
     judge    a small model of all evidence for a label learns from the held-out points   `evidence/judge.py`
     fit      the parts that stay go on with all points
 
-A document's candidates are the labels that its neighbours vote for, by words and by codes. docs/methods/auto.md has
+A document's candidates are the labels that its neighbours vote for, by words and by codes. docs/how-auto-works.md has
 what each part adds.
 """
 
