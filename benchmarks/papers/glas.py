@@ -60,7 +60,7 @@ ABLATION = Table(
         _changed("linear", "activation=linear"),
     ],
     data=("debian-deps",),
-    columns=("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "train_seconds"),
+    columns=("P@1", "P@3", "P@5", "PSP@1", "PSP@5"),
     published=[
         Published("AmazonCat-13K", name, {"P@1": value})
         for name, value in (
@@ -86,7 +86,7 @@ OPEN = Table(
         *(_changed(f"U: {kind}", f"affinity={kind}") for kind in ("geometric", "pmi", "jaccard")),
     ],
     data=("debian-deps",),
-    columns=("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "train_seconds"),
+    columns=("P@1", "P@3", "P@5", "PSP@1", "PSP@5"),
 )
 
 
