@@ -65,7 +65,7 @@ def test_the_losses_are_equations_1_to_4():
 
 
 def test_hidden_layers_are_normalised_over_the_batch_and_by_running_means_at_prediction(plain):
-    network = plain.trained_.network
+    network = plain.readout_.trained.network
     assert not network.decoder_norm.training
     assert plain.chosen_["autoencoder"][0] > 0.9  # the auto-encoder decodes true label codes
     single = BatchNorm(2)
@@ -76,12 +76,12 @@ def test_hidden_layers_are_normalised_over_the_batch_and_by_running_means_at_pre
 
 def test_the_ranking_is_the_weighted_sum_of_decoder_and_votes():
     method = fitted(readout="both")
-    X, L = known().test.X, method.votes_.near.ballots.shape[1]
-    if method.votes_.blend is None:
+    X, L = known().test.X, method.readout_.votes.near.ballots.shape[1]
+    if method.readout_.votes.blend is None:
         pytest.skip("the held-out points chose the decoder alone")
     parts = {}
-    for method.votes_.share in (1.0, 0.0, 0.25):
-        parts[method.votes_.share] = method.predict(X, L).to_csr(L).toarray()
+    for method.readout_.votes.share in (1.0, 0.0, 0.25):
+        parts[method.readout_.votes.share] = method.predict(X, L).to_csr(L).toarray()
     both = (parts[0.25] != 0) & (parts[0.0] != 0)
     np.testing.assert_allclose(parts[0.25][both], (0.25 * parts[1.0] + 0.75 * parts[0.0])[both], atol=1e-6)
 
@@ -127,7 +127,7 @@ def test_contributions_are_the_first_order_change_of_the_score(plain):
     """A word's contribution is its part of x' times the slope there: small moves of x' change the logit by it."""
     x = known().test.X[0]
     found = plain.explain(x, [0])
-    first, rows = plain.trained_, torch.from_numpy(x.indices.astype(np.int64))
+    first, rows = plain.readout_.trained, torch.from_numpy(x.indices.astype(np.int64))
     words = first.tables["features"]
     weighted = words[rows] * torch.from_numpy(x.data)[:, None]
     parts = (weighted * first.network.attention.channels(weighted)).detach()
@@ -174,7 +174,7 @@ def test_with_more_threads_the_answers_differ_by_rounding_only():
 
 def test_stretched_codes_are_so_many_times_as_far_from_their_mean(plain):
     X = known().test.X
-    codes = plain.trained_.codes(X)
+    codes = plain.readout_.trained.codes(X)
     mean = codes.mean(axis=0)
-    found = plain.trained_.stretched(1.5, X).codes(X)
+    found = plain.readout_.trained.stretched(1.5, X).codes(X)
     np.testing.assert_allclose(found, mean + 1.5 * (codes - mean), rtol=1e-4, atol=1e-4)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -46,16 +46,15 @@ from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
 from zipfel.explanation import Explanation
-from zipfel.index.base import unit_rows
 from zipfel.index.choice import CUTS, mean_precision
-from zipfel.index.joined_votes import SHARES, JoinedVotes, Scores
 from zipfel.losses.bce import candidate_bce
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.ranking import marginal_ranking
-from zipfel.methods.base import Method, Points, State, under
+from zipfel.methods.base import Method, Points, State
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.autoencoder import LabelAutoencoder, Trained, first_tables
 from zipfel.nn.bag import LocalRows
+from zipfel.nn.readout import READOUTS, Readout
 from zipfel.nn.word_vectors import word_start
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
@@ -72,7 +71,6 @@ _STEPS, _EPOCHS = 1300, (10, 60)
 """Steps that training takes at least, within so many epochs."""
 STRETCHES = (1.0, 1.15, 1.3, 1.5)
 """Factors that are tried on documents' codes."""
-READOUTS = ("decoder", "neighbours", "both")
 
 
 @dataclass(frozen=True)
@@ -184,26 +182,22 @@ class RankAe(Method):
         if rest.n_points > _REST:
             rest = rest.take(np.sort(run.rng(34).permutation(rest.n_points)[:_REST]))
         with run.timed("choice"):
-            c, stretch = self._choose(rest, held, run.part(0.4))
-            votes = self._choose_votes(rest, held, run)
+            c, first = self._choose(rest, held, run.part(0.4))
+            readout = Readout.chosen(first, c.readout, rest, held, run.seed)
             c = c.replace(epochs=max(1, round((c.epochs or 1) * math.sqrt(rest.n_points / everything.n_points))))
         with run.timed("training"):
-            self.trained_ = self._train(c, everything, run)[0].stretched(stretch, everything.X)
-        with run.timed("votes"):
-            sources = votes.blend.rules if votes.blend is not None else ()
-            made = self.trained_.voters(everything, sources, run.seed)
-            self.votes_ = replace(made, blend=votes.blend, share=votes.share)
-            self.priors_ = label_priors(everything.Y)
+            trained = self._train(c, everything, run)[0].stretched(self.chosen_["stretch"], everything.X)
+        self.readout_, self.priors_ = readout.on(trained, everything, run.seed), label_priors(everything.Y)
 
-    def _choose(self, rest: Points, held: Points, run: Run) -> tuple[RankAeConfig, float]:
+    def _choose(self, rest: Points, held: Points, run: Run) -> tuple[RankAeConfig, Trained]:
         """lambda, m and the number of epochs with the best mean of the decoder's P@1, P@3, P@5 on held-out points."""
         configs = candidates_of(self.config, SETTINGS[self.config.loss])
         judged = at_once(*(partial(self._judge, c, rest, held, run, f"rankae-{i}") for i, c in enumerate(configs)))
         best = max(range(len(judged)), key=lambda i: judged[i][0])
-        quality, self.trained_, found = judged[best]
+        quality, trained, found = judged[best]
         self.chosen_: dict[str, Any] = {"lambda": configs[best].balance, "m": configs[best].margin, **found}
         run.progress.message(f"mean P@1,3,5 {quality:.4f} with {self.chosen_}")
-        return configs[best].replace(epochs=found["epochs"]), found["stretch"]
+        return configs[best].replace(epochs=found["epochs"]), trained
 
     def _judge(
         self, c: RankAeConfig, rest: Points, held: Points, run: Run, name: str
@@ -253,45 +247,29 @@ class RankAe(Method):
 
     # -- predict: encode, decode; beyond the paper, vote
 
-    def _codes(self, X: sp.csr_matrix) -> tuple[Floats, Scores]:
-        """x_h of unit length, and what gives D(x_h) of rows."""
-        codes = self.trained_.codes(X)
-        return unit_rows(codes), lambda start, stop: self.trained_.scores(codes[start:stop])
-
-    def _choose_votes(self, rest: Points, held: Points, run: Run) -> JoinedVotes:
-        """The decoder alone, or training points that vote, and the decoder's share, by the held-out points."""
-        readout = self.config.readout
-        votes = self.trained_.voters(rest, () if readout == "decoder" else ("points", "sets"), run.seed)
-        if readout != "decoder":
-            votes.choose(*self._codes(held.X), held.Y, shares=SHARES if readout == "both" else (0.0,))
-        return votes
-
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        ranking = self.votes_.rank(*self._codes(X), k)
-        unknown = np.logical_not(self.trained_.knows(X))[:, None] | (self.priors_[ranking.labels] == 0)
+        ranking = self.readout_.rank(X, k)
+        unknown = np.logical_not(self.readout_.trained.knows(X))[:, None] | (self.priors_[ranking.labels] == 0)
         return fill_blank(ranking, self.priors_, unknown)
 
     def explain(self, x: sp.csr_matrix, labels: npt.ArrayLike | None = None) -> Explanation:
         """What attention lets through of each word of one document (1, n_features) (Figure 5), and what it adds to the
         decoder's score of each label; labels: by default the best five."""
         asked = self.predict(x, 5).labels[0] if labels is None else np.asarray(labels)
-        return self.trained_.explained(x, [int(label) for label in asked if label != PAD])
+        return self.readout_.trained.explained(x, [int(label) for label in asked if label != PAD])
 
     # -- state
 
     def state(self) -> State:
-        votes = self.votes_.state()
-        arrays = {**under("votes", votes.arrays), **under("network", self.trained_.arrays()), "priors": self.priors_}
-        return State(arrays, {"votes": dict(votes.facts), "chosen": self.chosen_})
+        state = self.readout_.state()
+        return State({**state.arrays, "priors": self.priors_}, {"readout": state.facts, "chosen": self.chosen_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         c = self.config
+        shapes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
         try:
             self.chosen_ = dict(state.facts["chosen"])
-            votes = State(state.part("votes"), state.facts["votes"])
-            self.votes_ = JoinedVotes.restored(votes, n_labels, c.dim)
+            self.readout_ = Readout.restored(self._network(0), State(state.arrays, state.facts["readout"]), shapes)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
-        sizes = {"features": (n_features, c.word_dim), "labels": (n_labels, c.hidden), "bias": (n_labels, 1)}
-        self.trained_ = Trained.restored(self._network(0), state, "network", sizes)
         self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)

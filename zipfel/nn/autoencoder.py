@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from zipfel.explanation import Explanation
-from zipfel.index.base import unit_rows
-from zipfel.index.joined_votes import JoinedVotes
 from zipfel.kernels.sparse_rows import has_entries
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
@@ -143,13 +141,11 @@ class Trained:
         return {**weights, **tables, "features": tables["features"].astype(_WORDS)}
 
     @classmethod
-    def restored(
-        cls, network: LabelAutoencoder, state: State, prefix: str, shapes: Mapping[str, tuple[int, int]]
-    ) -> Trained:
-        """The counterpart of `arrays`, kept under `prefix`; shapes: of the tables that prediction needs."""
+    def restored(cls, network: LabelAutoencoder, state: State, shapes: Mapping[str, tuple[int, int]]) -> Trained:
+        """The counterpart of `arrays`; shapes: of the tables that prediction needs."""
         for name, tensor in network.state_dict().items():
-            tensor.copy_(torch.from_numpy(state.array(f"{prefix}.{name}", shape=tuple(tensor.shape))))
-        tables = {name: state.array(f"{prefix}.{name}", shape=shapes[name]) for name in _KEPT}
+            tensor.copy_(torch.from_numpy(state.array(name, shape=tuple(tensor.shape))))
+        tables = {name: state.array(name, shape=shapes[name]) for name in _KEPT}
         return cls(network.eval(), {name: torch.from_numpy(table.astype(np.float32)) for name, table in tables.items()})
 
     def codes(self, X: sp.csr_matrix) -> Floats:
@@ -183,13 +179,6 @@ class Trained:
                 parts.append(self.network.encode(labels[sets.ids], sets))
         codes: Floats = torch.cat(parts).numpy()
         return codes
-
-    def voters(self, points: Points, sources: Iterable[str], seed: int) -> JoinedVotes:
-        """The points that have labels become neighbours, by their x_h ("points") and by their y_h ("sets")."""
-        voters = points.take(np.flatnonzero(np.diff(points.Y.indptr)))
-        encode = {"points": lambda: self.codes(voters.X), "sets": lambda: self.set_codes(voters.Y)}
-        codes = {name: unit_rows(encode[name]()) for name in sources}
-        return JoinedVotes.of(codes, voters.Y if codes else voters.Y[:0], seed=seed)
 
     def logits(self, codes: Tensor) -> Tensor:
         """(n, n_labels) of codes (n, dim)."""
