@@ -48,7 +48,7 @@ def by_the_paper(method: Mnn, batch: Batch, rows: dict[str, torch.Tensor], X: np
         hardest = 0.0
         for j in batch.extra["sampled"][i].tolist():
             c = torch.cosine_similarity(f_x[i], f_y[j], dim=0).item()
-            if c > method.config.margin and (Y[i] != Y[j]).any():
+            if c > (method.config.margin or 0) and (Y[i] != Y[j]).any():
                 hardest = max(hardest, c**2)
         total += hardest
     return total / len(X)

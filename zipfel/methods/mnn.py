@@ -57,7 +57,7 @@ from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import fingerprints
 
 SOURCES = ("labels", "sets", "points")
-NEIGHBOURS, SHARPNESS = (20, 80, 160), (5.0, 10.0, 20.0)
+NEIGHBOURS, SHARPNESS = {"contrastive": (20, 80, 160), "infonce": (20, 80, 320)}, (5.0, 10.0, 20.0)
 _MANY = 20_000
 """Points from which on batches are larger."""
 _STEPS, _EPOCHS = 600, (8, 25)
@@ -75,7 +75,9 @@ class MnnConfig(declared.Config):
 
     dim: int = param(300, "numbers in a code (the paper: open)", low=1)
     negatives: int | None = param(None, "label sets sampled a row (3.3: open); none: see SETTINGS", symbol="h", low=1)
-    margin: float = param(0.2, "cosine below which a negative costs nothing (Eq. 10: open)", symbol="m", low=0, high=1)
+    margin: float | None = param(
+        None, "cosine below which a negative is free (Eq. 10: open); none: as h", symbol="m", low=0, high=1
+    )
     keep: float | None = param(None, "share of features kept (Eq. 5: open); none: as h", symbol="p", low=0.01, high=1)
     exclude: str = param("identical", "label sets that are no negatives", choices=("identical", "overlapping"))
     epochs: int | None = param(None, "passes over train; none: 8, or what makes 600 steps, to 25", low=1)
@@ -100,7 +102,7 @@ class MnnConfig(declared.Config):
 
 
 SETTINGS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
-    "contrastive": ({"negatives": 25, "keep": 0.8}, {"negatives": 10, "keep": 0.6}),
+    "contrastive": ({"negatives": 25, "keep": 0.8, "margin": 0.2}, {"negatives": 5, "keep": 0.5, "margin": 0.1}),
     "infonce": ({"temperature": 0.05, "keep": 0.7}, {"temperature": 0.15, "keep": 0.7}),
 }
 """Values of a loss of which held-out points choose, where none is set."""
@@ -132,7 +134,7 @@ class Mnn(Method):
             return info_nce(f_x @ f_y.transpose(1, 2), c.temperature or 0.1, batch.extra["excluded"])
         negative = hardest_negative(f_x, f_y, batch.extra["sampled"], batch.extra["excluded"])  # (E, B)
         positive = (f_x * f_y).sum(dim=2)  # (E, B), Eq. 8
-        return noise_contrastive(positive.flatten(), negative.flatten()[:, None], c.margin)  # Eq. 9-11
+        return noise_contrastive(positive.flatten(), negative.flatten()[:, None], c.margin or 0.0)  # Eq. 9-11
 
     @staticmethod
     def _extend(batch: Batch, rng: np.random.Generator, prints: npt.NDArray[np.int64], c: MnnConfig) -> None:
@@ -174,7 +176,7 @@ class Mnn(Method):
         encoders = self._train(rest, run.part(0.5), c, 1, name)
         sources = SOURCES if c.ranking == "blend" else (c.ranking,)
         near = self._neighbourhood(encoders, rest, run.seed, sources)
-        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS
+        n_neighbors = (c.n_neighbors,) if c.n_neighbors else NEIGHBOURS[c.loss]
         sharpness = SHARPNESS if c.sharpness is None else (c.sharpness,)
         return near.choose(
             encoders.points(held.X), held.Y, n_neighbors=n_neighbors, sharpness=sharpness,
