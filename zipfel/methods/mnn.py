@@ -14,8 +14,8 @@ both are trained so that a document and its own label set point the same way.
 What the paper leaves open, and the value here:
 - How single labels are ranked: `ranking`. The k-NN votes of training points, found by the codes of their label sets
   (`sets`) or of their features (`points`), or the cosine with each label's own vector (`labels`). `blend` weighs the
-  three on held-out points. delicious, P@1: labels 45, sets 67.7, points 68.0, blend 69.3.
-- The optimiser: Adam with a linearly falling rate. h, m, p, the dimension, the number of epochs: see the Config.
+  three on held-out points.
+- h, m and p: held-out points choose from SETTINGS. The optimiser: Adam with a linearly falling rate.
 - The h negatives are label sets of the same batch, which is a random sample of train. Equal sets are no negatives.
 Deviations: none in the equations; 1/T, 1/|r|_1 and the row's length cancel in the cosine and are left out.
 Beyond the paper, off by default: `loss=infonce`, `encoders` above 1 (mean of their cosines), `rarity`, `precision`.

@@ -19,6 +19,7 @@ decode documents. Deviations; docs/methods/rankae.md has what they are worth:
   auto-encoder hardly trains, and the ranking loss stays at the plateau where all scores are equal.
 - A document's code is stretched from the mean code before it is decoded, by a factor that held-out points choose
   (`stretch`): a regression on codes has a smaller variance than the codes that the decoder has been trained on.
+  delicious, P@1 / P@3 / P@5 on test: 66.1 / 60.6 / 55.3; 65.8 / 60.1 / 54.7 with `stretch=1`.
 - A document's words are summed, not averaged (`pooling`): its row has unit length already.
 - The final network's passes are fewer where it has more points than the choice: the square root of the ratio.
 - With more than `all_below` labels, L_ae is over the batch's own labels and `sampled` others.
