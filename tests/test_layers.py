@@ -19,6 +19,7 @@ LAYERS = [
         "calm",
         "copies",
         "halting",
+        "memory",
         "log",
         "phases",
         "scratch",

@@ -36,6 +36,7 @@ from zipfel.inputs import (
 from zipfel.keeping import MISFITS, files_of, restored, signature_of
 from zipfel.label_changes import NO_CHANGES
 from zipfel.log import LOGGER, shown
+from zipfel.memory import check_memory
 from zipfel.methods import Method, Points, make_method
 from zipfel.methods.registry import methods_with
 from zipfel.metrics import Propensity
@@ -167,6 +168,7 @@ class Zipfel(Deciding, Conventions):
             held = self._points(method, held_rows, with_columns(self._truth(valid), train.n_labels), texts)
         if held is None and self.valid_share is not None:
             points, held = points.split(self.valid_share, run.rng(0))
+        check_memory(method.bytes_needed(points), f"method {self.method}", "take fewer documents or shorter ones")
         self.calibration_, self.thresholds_ = fit_calibrated(method, points, held, run)
         self.method_ = method
         self.training_: dict[str, Any] = {

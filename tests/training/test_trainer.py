@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import torch
 
+from zipfel import memory
 from zipfel.errors import ModelFileError, ParameterError, ResourceError
 from zipfel.run import Run
-from zipfel.training import memory, trainer
+from zipfel.training import trainer
 
 _FILE = Path(__file__).with_name("trainee.py")
 _SPEC = importlib.util.spec_from_file_location("trainee", _FILE)

@@ -82,6 +82,7 @@ class Auto(Method):
     name: ClassVar[str] = "auto"
     title: ClassVar[str] = "neighbours, classifiers and other kinds of evidence, joined by a judge"
     holds_out: ClassVar[bool] = True
+    point_bytes: ClassVar[int] = 6_000
     Config = AutoConfig
     config: AutoConfig
     presets = PRESETS

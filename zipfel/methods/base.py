@@ -29,6 +29,7 @@ class Method(ABC):
     gives_probabilities: its scores need no calibration.
     reads_texts: points come with their texts, and `predict` and `explain` take a sequence `texts`, a text a row.
     holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
+    point_bytes: memory that `fit` takes for each point besides its entries, as measured.
     takes_new_features: `partial_fit` may be given rows with more columns than there were; they stay from then on.
     """
 
@@ -42,6 +43,7 @@ class Method(ABC):
     holds_out: ClassVar[bool] = False
     reads_texts: ClassVar[bool] = False
     takes_new_features: ClassVar[bool] = False
+    point_bytes: ClassVar[int] = 0
     held_out_: HeldOutRanking | None = None
 
     def __init__(self, config: declared.Config) -> None:
@@ -51,6 +53,13 @@ class Method(ABC):
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         """Learns from `train`. `valid`, where given, is for every choice; where it is None, a choice that is
         needed is made on a split of `train`."""
+
+    def bytes_needed(self, train: Points) -> int:
+        """About what `fit` takes besides the data, at the least: copies of it, and for each feature and label a row of
+        a table with two moments."""
+        dim = max((getattr(self.config, name, 0) for name in ("dim", "word_dim", "hidden")), default=0)
+        rows = int(train.X.shape[1] + train.Y.shape[1])
+        return 3 * stored_bytes(train) + 3 * 4 * dim * rows + self.point_bytes * train.n_points
 
     @abstractmethod
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
@@ -73,3 +82,8 @@ class Method(ABC):
     @abstractmethod
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         """The counterpart of `state`: makes this unfitted method answer like the one that was saved."""
+
+
+def stored_bytes(points: Points) -> int:
+    """Of the entries and rows of both matrices."""
+    return sum(8 * matrix.nnz + 8 * matrix.shape[0] for matrix in (points.X, points.Y))

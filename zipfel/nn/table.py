@@ -14,6 +14,7 @@ from torch import Tensor
 from zipfel.errors import ParameterError
 from zipfel.kernels.choice import runs_kernels
 from zipfel.kernels.rows import adagrad_rows, adam_rows, coast_rows, coasting, sgd_rows
+from zipfel.memory import check_memory
 from zipfel.threads import over_blocks
 
 _PARALLEL_ROWS = 256
@@ -70,12 +71,14 @@ class Table:
     @classmethod
     def normal(cls, n_rows: int, dim: int, scale: float, rng: np.random.Generator, **settings: Any) -> Table:
         """Weights drawn from N(0, scale^2)."""
+        _check_room(n_rows, dim)
         weights = rng.standard_normal((n_rows, dim), dtype=np.float32)
         weights *= np.float32(scale)
         return cls(weights, **settings)
 
     @classmethod
     def zeros(cls, n_rows: int, dim: int, **settings: Any) -> Table:
+        _check_room(n_rows, dim)
         return cls(torch.zeros(n_rows, dim), **settings)
 
     def __len__(self) -> int:
@@ -239,3 +242,8 @@ def _coast_plain(table: Table, ids: Tensor, now: int) -> None:
         table.weights[rows] = ww * weights + wv * velocity
         table.first[rows] = vw * weights + vv * velocity
     table.steps[ids] = now
+
+
+def _check_room(n_rows: int, dim: int) -> None:
+    """For the weights and two moments of each."""
+    check_memory(3 * 4 * n_rows * dim, f"a table of {n_rows:,} rows and {dim:,} numbers each", "lower dim")
