@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -52,14 +54,31 @@ def running(
                 break
         else:
             raise AssertionError("".join(lines))
-        import threading
-
         threading.Thread(target=process.stderr.read, daemon=True).start()  # the log must not fill its pipe
         yield line.split()[-1], process
     finally:
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+@contextmanager
+def in_thread(folder: Path, **settings: object) -> Iterator[tuple[str, Service]]:
+    """(address, service) of a server in a thread of this process."""
+    from zipfel.serve.server import Server
+
+    service = Service({folder.name: folder}, Settings(port=0, **settings), Tokens([]))  # type: ignore[arg-type]
+    found: list[str] = []
+    server = Server(service, when_ready=found.append)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: found or service.failure)
+        yield found[0], service
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        gc.unfreeze()
 
 
 def get(address: str, path: str) -> tuple[int, str]:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from zipfel import __version__
 from zipfel.serve.api_v1 import json_response
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
+from zipfel.serve.schemas import EXAMPLE
 from zipfel.serve.served import Answered, Labels, Scored, ServedModel, Wish
 
 MAX_DOCUMENTS = 32
@@ -31,6 +32,11 @@ class Document(BaseModel):
 class Batch(BaseModel):
     """What suggest-batch takes."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"documents": [{"text": EXAMPLE, "document_id": "1"}, {"text": "a text editor"}]}]
+        }
+    )
     documents: list[Document] = Field(max_length=MAX_DOCUMENTS)
 
 
@@ -44,6 +50,9 @@ class Subject(BaseModel):
 class Tagged(BaseModel):
     """A document to learn from."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": EXAMPLE, "subjects": [{"uri": "web::browser"}]}]}
+    )
     text: str
     subjects: list[Subject]
     metadata: dict[str, Any] | None = None
@@ -81,7 +90,20 @@ def suggestions(labels: Labels, row: Scored, language: str | None) -> list[dict[
     ]
 
 
-FORM = {"schema": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}}
+_FIELDS = {
+    "text": {"type": "string"},
+    "limit": {"type": "integer", "minimum": 1, "default": LIMIT},
+    "threshold": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
+    "language": {"type": "string"},
+}
+FORM = {
+    "schema": {
+        "type": "object",
+        "required": ["text"],
+        "properties": _FIELDS,
+        "examples": [{"text": EXAMPLE, "limit": 5, "threshold": 0.1}],
+    }
+}
 FORM_BODY = {"requestBody": {"content": {"application/x-www-form-urlencoded": FORM}, "required": True}}
 
 

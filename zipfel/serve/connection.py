@@ -1,9 +1,11 @@
-"""One connection with limits that uvicorn does not have: how long and how large a request's head may be, and how many
-connections there may be."""
+"""One connection with limits that uvicorn does not have: how long and how large a request's head may be, how long a
+client may leave an answer unread, and how many connections there may be."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -12,6 +14,14 @@ from zipfel.serve.settings import Settings
 
 MAX_HEAD = 64 << 10
 """Bytes of the request line and the headers."""
+
+
+def _give_up_on_slow_readers(transport: Any, seconds: float) -> None:
+    """Linux closes the connection when the client has not taken any of the answer for so long."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * seconds))
 
 
 def limited(settings: Settings) -> type[asyncio.Protocol]:
@@ -25,6 +35,7 @@ def limited(settings: Settings) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            _give_up_on_slow_readers(transport, settings.body_seconds)
             if len(self.connections) > settings.max_connections:
                 transport.close()
             else:

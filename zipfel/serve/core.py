@@ -133,6 +133,9 @@ class Service:
         self.check_documents(documents)
         wish = wish or Wish(self.settings.k)
         self.check_k(wish.k)
+        if len(documents) * wish.k > self.settings.max_answered:
+            most = self.settings.max_answered
+            raise RequestError(422, f"a request may ask for {most:,} labels: fewer documents, or a smaller k")
         if not documents:
             return Answered(served.snapshot, [])
         return await self._batchers[served.name].ask(documents, wish)
@@ -142,6 +145,8 @@ class Service:
     ) -> WhyAnswered:
         """Why the document got its k best labels, or would get the given ones."""
         self.check_documents([document])
+        if self.check_k(k) > self.settings.max_explained:
+            raise RequestError(422, f"{self.settings.max_explained} labels at most are explained at once, got k = {k}")
         asked = None if labels is None else [self.label(served.snapshot, label) for label in labels]
         job = functools.partial(served.explain, document, asked, self.check_k(k))
         return await asyncio.get_running_loop().run_in_executor(served.executor, job)

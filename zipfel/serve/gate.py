@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import time
 import uuid
@@ -51,6 +52,8 @@ class Gate:
     def __init__(self, app: App, service: Service) -> None:
         self.app, self.service = app, service
         self._buffered = 0  # bytes of bodies that are not complete
+        self._unsent = [0]  # bytes of answers that their clients have not read
+        self._room = service.settings.max_requests * service.settings.max_body
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,14 +61,14 @@ class Gate:
             return
         start = time.monotonic()
         headers = Headers(scope=scope)
-        answer = _Answer(send, _request_id(headers), self.service)
+        answer = _Answer(send, _request_id(headers), self.service, self._unsent)
         scope["state"] = {**scope.get("state", {}), "request_id": answer.request_id}
         try:
             await self._pass(scope, headers, receive, answer)
         except RequestError as error:
             await answer.refuse(scope["path"], error)
         except _DisconnectedError:
-            answer.status = 499  # the client went away while it sent its body
+            answer.status = 499  # the client went away
         except Exception as error:  # noqa: BLE001 - whatever it is, the next request is answered
             self.service.metrics.errors.add()
             log("fault", level="error", request_id=answer.request_id, error=_kind(error))
@@ -89,15 +92,15 @@ class Gate:
         if is_open or path == "/metrics":
             await self.app(scope, _replay(body, receive), answer.send)
             return
-        if service.in_flight >= service.settings.max_requests:
+        if service.in_flight >= service.settings.max_requests or answer.unsent > self._room:
             del body
             await asyncio.sleep(service.settings.refusal_seconds)
             raise _full()
-        service.in_flight += 1
+        answer.take_place()
         try:
             await self.app(scope, _replay(body, receive), answer.send)
         finally:
-            service.in_flight -= 1
+            answer.leave_place()
 
     async def _body(self, receive: Receive) -> bytes:
         """The whole body. Only then does a request count, so that slow clients take no place from others."""
@@ -109,7 +112,7 @@ class Gate:
 
     async def _read(self, receive: Receive) -> bytes:
         settings, parts, size = self.service.settings, [], 0
-        limit, room = settings.max_body, settings.max_requests * settings.max_body
+        limit = settings.max_body
         try:
             while True:
                 message = await receive()
@@ -122,7 +125,7 @@ class Gate:
                     self._buffered += len(part)
                 elif size > _DRAINED * limit:
                     break
-                if self._buffered > room:
+                if self._buffered > self._room:
                     raise _full()
                 if not message.get("more_body", False):
                     break
@@ -158,15 +161,31 @@ def _full() -> RequestError:
 
 
 class _DisconnectedError(Exception):
-    """The client closed the connection before its body was complete."""
+    """The client closed the connection before its body, or its answer, was complete."""
 
 
 class _Answer:
-    """Adds our headers to the answer and remembers its status."""
+    """Adds our headers to the answer and remembers its status.
 
-    def __init__(self, send: Send, request_id: str, service: Service) -> None:
-        self._send, self.request_id, self._service = send, request_id, service
-        self.status, self._begun = 0, False
+    A request has a place until its answer begins, so that clients who read slowly take none from others.
+    """
+
+    def __init__(self, send: Send, request_id: str, service: Service, unsent: list[int]) -> None:
+        self._send, self.request_id, self._service, self._unsent = send, request_id, service, unsent
+        self.status, self._begun, self._has_place = 0, False, False
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of all answers that are on their way."""
+        return self._unsent[0]
+
+    def take_place(self) -> None:
+        self._service.in_flight += 1
+        self._has_place = True
+
+    def leave_place(self) -> None:
+        self._service.in_flight -= self._has_place
+        self._has_place = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -178,7 +197,15 @@ class _Answer:
             if self._service.draining:
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
-        await self._send(message)
+            self.leave_place()
+        size = len(message.get("body", b""))
+        self._unsent[0] += size
+        try:
+            await self._send(message)
+        except (RuntimeError, OSError) as error:  # the connection is closed
+            raise _DisconnectedError from error
+        finally:
+            self._unsent[0] -= size
 
     async def refuse(self, path: str, error: RequestError) -> None:
         if self._begun:
@@ -186,8 +213,9 @@ class _Answer:
         body, kind = error_body(path, error, self.request_id)
         headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
         headers += [(name.encode(), value.encode()) for name, value in error.headers.items()]
-        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+        with contextlib.suppress(_DisconnectedError):
+            await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
+            await self.send({"type": "http.response.body", "body": body})
 
 
 def _request_id(headers: Headers) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from zipfel.serve.api_v1 import json_response
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
+from zipfel.serve.schemas import EXAMPLE
 from zipfel.serve.served import Answered, Wish
 
 
@@ -22,6 +23,7 @@ class Parameters(BaseModel):
 class Inputs(BaseModel):
     """A text, a list of texts, or a list of lists of one text each."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"inputs": EXAMPLE, "parameters": {"top_k": 3}}]})
     inputs: str | list[str] | list[list[str]]
     parameters: Parameters | None = None
 

@@ -7,12 +7,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 from fastapi import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from zipfel import __version__
 from zipfel.serve.api_v1 import json_response
 from zipfel.serve.core import Service
 from zipfel.serve.errors import RequestError
+from zipfel.serve.schemas import EXAMPLE
 from zipfel.serve.served import Wish
 
 MAX_CONFIG = 200_000
@@ -29,6 +30,7 @@ class Task(BaseModel):
 class Tasks(BaseModel):
     """What Label Studio sends to /predict."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tasks": [{"id": 1, "data": {"text": EXAMPLE}}]}]})
     tasks: list[Task]
     label_config: str | None = Field(None, max_length=MAX_CONFIG)
     project: str | int | None = None
@@ -87,7 +89,8 @@ async def annotate(service: Service, body: Tasks) -> Response:
     """Labels for each task, in the form of Label Studio's predictions."""
     control, served = read_control(body.label_config), service.model()
     texts = [_text(task, control.field) for task in body.tasks]
-    k = service.settings.max_k if control.choices else service.settings.k
+    most = min(service.settings.max_k, service.settings.max_answered // max(1, len(texts)))
+    k = most if control.choices else service.settings.k
     answered = await service.predict(served, texts, Wish(k))
     labels, version = answered.snapshot.labels, f"{served.name}-{answered.snapshot.version}"
     results = []

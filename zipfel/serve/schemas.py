@@ -11,7 +11,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Objective = Literal["precision", "recall", "micro-f1", "macro-f1", "psp", "coverage"]
 Value = Annotated[float, Field(allow_inf_nan=False)]
 
-_EXAMPLE = "A fast and small web browser for the terminal"
+EXAMPLE = "A fast and small web browser for the terminal"
 
 
 class Body(BaseModel):
@@ -33,7 +33,7 @@ class Documents(Body):
 
 class PredictBody(Documents):
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": _EXAMPLE, "k": 5}, {"texts": [_EXAMPLE, "a text editor"]}]}
+        json_schema_extra={"examples": [{"text": EXAMPLE, "k": 5}, {"texts": [EXAMPLE, "a text editor"]}]}
     )
     threshold: Share | Literal["auto", "auto:document"] = Field(
         0.0, description="Labels with a smaller probability are left out; `auto`: the model's own thresholds."
@@ -42,7 +42,7 @@ class PredictBody(Documents):
 
 
 class ExplainBody(Documents):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": _EXAMPLE, "labels": ["web::browser"]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": EXAMPLE, "labels": ["web::browser"]}]})
     labels: list[str] | None = Field(None, description="Explain these labels instead of the k best.", max_length=100)
 
 
@@ -55,7 +55,7 @@ class TaggedText(Body):
 
 class UpdateBody(Body):
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"documents": [{"text": _EXAMPLE, "labels": ["web::browser"]}]}]}
+        json_schema_extra={"examples": [{"documents": [{"text": EXAMPLE, "labels": ["web::browser"]}]}]}
     )
     documents: list[TaggedText] = Field(min_length=1)
     model: str | None = None
@@ -63,7 +63,7 @@ class UpdateBody(Body):
 
 
 class FeedbackBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": _EXAMPLE, "accepted": ["web::browser"]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": EXAMPLE, "accepted": ["web::browser"]}]})
     text: str
     accepted: list[str] = Field(default_factory=list, max_length=1000)
     rejected: list[str] = Field(default_factory=list, max_length=1000)

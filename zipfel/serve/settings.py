@@ -21,18 +21,24 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class Settings:
     """Limits and defaults of one service.
 
-    max_requests: requests that are worked on or wait at the same time; the next one gets 429. batch_texts: documents
-    that the model is given at once. refusal_seconds: time after which a 429 is sent, so that clients which try again at
-    once do not take the processor from the requests that were accepted. head_seconds, body_seconds: time that a client
-    has to send the headers and the body of a request. drain_seconds: time after
-    SIGTERM in which open connections are still served. save_seconds: after a document was learned until the model is
-    saved. learn_texts: documents that are learned at once. origins: those that CORS lets in.
+    max_answered: labels of all documents of a request together.
+    max_requests: requests that are worked on or wait at the same time; the next one gets 429.
+    batch_texts: documents that the model is given at once.
+    refusal_seconds: time after which a 429 is sent, so that clients which try again at once do not take the processor
+    from the requests that were accepted.
+    head_seconds, body_seconds: time that a client has to send the headers and the body of a request; the latter is
+    also how long it may leave an answer unread.
+    drain_seconds: time after SIGTERM in which open connections are still served.
+    save_seconds: after a document was learned until the model is saved. learn_texts: documents that are learned at
+    once. origins: those that CORS lets in.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
     k: int = 5
     max_k: int = 1000
+    max_explained: int = 100
+    max_answered: int = 50_000
     max_body: int = 2 << 20
     max_texts: int = 256
     max_text_length: int = 500_000
