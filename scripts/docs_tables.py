@@ -109,9 +109,9 @@ def plan_table() -> str:
 # -- measurements
 
 
-def systems_table() -> str:
-    """Every system of `peers.jsonl` on every data set."""
-    rows = read_lines("peers.jsonl")
+def systems_table(data: Sequence[str] = ()) -> str:
+    """Every system of `peers.jsonl` on every data set, or on those that are named."""
+    rows = [row for row in read_lines("peers.jsonl") if not data or row["data"] in data]
     names = list(dict.fromkeys(row["data"] for row in rows))
     found = []
     for system in dict.fromkeys(row["system"] for row in rows):

@@ -72,21 +72,36 @@ def zipf() -> None:
     save("zipf")
 
 
+SYSTEMS = ("zipfel", "zipfel quick", "omikuji Parabel", "omikuji Bonsai", "PECOS XR-Linear", "napkinXC PLT",
+           "scikit-learn one-vs-rest")  # fmt: skip
+MARKS = "oosD^vP"
+COLOURS = ("#1f6feb", "#7fb0ff", "#e36209", "#f5a65b", "#2da44e", "#8250df", "#6e7781")
+
+
 def accuracy_and_time() -> None:
     """P@1 against training seconds of every system, a panel a data set."""
     rows = [json.loads(line) for line in PEERS.read_text(encoding="utf-8").splitlines()]
     names = list(dict.fromkeys(row["data"] for row in rows))
-    _, axes = plt.subplots(1, len(names), figsize=(3.1 * len(names), 3.2))
+    figure, axes = plt.subplots(1, len(names), figsize=(2.3 * len(names), 2.9))
     for axis, name in zip(np.atleast_1d(axes), names, strict=True):
-        for row in (row for row in rows if row["data"] == name):
-            own = row["system"].startswith("zipfel")
-            axis.scatter(row["train_s"], row["P@1"], s=50, color="C0" if own else "C1", marker="o" if own else "s")
-            axis.annotate(
-                row["system"], (row["train_s"], row["P@1"]), fontsize=7, xytext=(3, 4), textcoords="offset points"
-            )
+        for system, mark, colour in zip(SYSTEMS, MARKS, COLOURS, strict=True):
+            found = [row for row in rows if row["data"] == name and row["system"] == system]
+            for row in found:
+                axis.scatter(row["train_s"], row["P@1"], s=55, color=colour, marker=mark, label=system)
         axis.set(xscale="log", title=name, xlabel="training, seconds")
+        low, high = axis.get_xlim()
+        ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= t <= high]
+        axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
     np.atleast_1d(axes)[0].set_ylabel("P@1, per cent")
-    save("accuracy-and-time")
+    marks = {label: mark for axis in axes for mark, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(
+        [marks[s] for s in SYSTEMS], SYSTEMS, loc="lower center", ncols=len(SYSTEMS), fontsize=8, frameon=False
+    )
+    plt.tight_layout(rect=(0, 0.08, 1, 1))
+    plt.savefig(FIGURES / "accuracy-and-time.svg", metadata={"Date": None})
+    plt.close()
 
 
 if __name__ == "__main__":

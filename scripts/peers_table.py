@@ -1,4 +1,4 @@
-"""Writes benchmarks/results/peers.jsonl as a table into docs/benchmarks.md.
+"""Writes benchmarks/results/peers.jsonl as a table into README.md; the site makes its own.
 
 `python scripts/peers_table.py [RUNS.jsonl]`: with RUNS.jsonl, the file that `zipfel bench --out` makes, the figures of
 its systems are replaced first.
@@ -12,11 +12,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docs_tables import systems_table
+
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = ROOT / "benchmarks" / "results" / "peers.jsonl", ROOT / "docs" / "benchmarks.md"
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "peers.jsonl", ROOT / "README.md"
+SHOWN = ("debian-tags", "debian-deps", "eurlex57k")
+"""Data sets of the README's table."""
 NAMES = {"auto": "zipfel", "auto:quick": "zipfel quick", "omikuji-parabel": "omikuji Parabel"}
 NAMES |= {"omikuji-bonsai": "omikuji Bonsai", "pecos": "PECOS XR-Linear", "napkinxc": "napkinXC PLT"}
-START, END = "<!-- peers -->", "<!-- /peers -->"
+START, END = "<!-- systems -->", "<!-- /systems -->"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -33,22 +37,6 @@ def of_run(run: dict[str, Any]) -> dict[str, Any]:
     return {"data": run["data"], "system": NAMES.get(run["system"], run["system"]), **metrics, **rounded}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(row["data"] for row in rows))
-    lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    for system in dict.fromkeys(row["system"] for row in rows):
-        of = {row["data"]: row for row in rows if row["system"] == system}
-        lines.append(f"| {system} | " + " | ".join(cell(of.get(name)) for name in names) + " |")
-    return "\n".join(lines)
-
-
-def cell(row: dict[str, Any] | None) -> str:
-    if row is None:
-        return ""
-    quality = f"{row['P@1']:.1f} / {row['P@5']:.1f} / {row['PSP@5']:.1f}"
-    return f"{quality}, {row['train_s']:.2g} s, {row['model_mb']:.2g} MB, {row['single_ms']:.2f} ms"
-
-
 def main(words: list[str]) -> None:
     rows = read(RESULTS)
     for word in words:
@@ -60,7 +48,7 @@ def main(words: list[str]) -> None:
     rows.sort(key=lambda row: (order.index(row["data"]), systems.index(row["system"])))
     RESULTS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
-    block = f"{START}\n{table(rows)}\n{END}"
+    block = f"{START}\n{systems_table(SHOWN)}\n{END}"
     PAGE.write_text(re.sub(f"{START}.*{END}", lambda _: block, text, flags=re.S), encoding="utf-8")
 
 
