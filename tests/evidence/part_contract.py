@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.contract import N_LABELS, known, round_trip
+from tests.contract import N_LABELS, OWN, known, round_trip
 from zipfel.errors import ModelFileError
 from zipfel.evidence.fitting import fit_parts
 from zipfel.evidence.part import Asked, Fold, More, Near, Part
@@ -35,8 +35,15 @@ def first_fold() -> Fold:
     training = TrainingSet.of(points)
     near = Near(*training.words.search_own(points.X, N_NEAR))
     seen = np.arange(points.n_points) % 3 > 0
-    shape = Shape.of(points, int((~seen).sum()))
-    return Fold(points, seen, near, training, shape, Run(seed=1, threads=1), is_final=False)
+    points = replace(points, texts=texts_of(points.X))
+    names = [(label, f"word{label * OWN}", True) for label in range(N_LABELS)]
+    shape = Shape.of(points, int((~seen).sum()), len(names))
+    return Fold(points, seen, near, training, shape, Run(seed=1, threads=1, label_texts=names), is_final=False)
+
+
+def texts_of(X: sp.csr_matrix) -> list[str]:
+    """A word for each feature of a row; the first feature of a label is its name."""
+    return [" ".join(f"word{j}" for j in row.indices) for row in X]
 
 
 def final_fold() -> Fold:
@@ -62,7 +69,7 @@ def occurring() -> Any:
 
 
 def asked(X: sp.csr_matrix) -> Asked:
-    return Asked(X, first_fold().training, N_NEAR)
+    return Asked(X, first_fold().training, N_NEAR, texts=texts_of(X))
 
 
 def candidates(n: int) -> Any:
@@ -118,12 +125,13 @@ class PartContract:
         Y.indices[hidden] = (Y.indices[hidden] + 1) % N_LABELS  # other labels for the points that are hidden
         Y.sort_indices()
         training = TrainingSet(fold.training.words, Y)
-        other = replace(fold, points=Points(fold.points.X, Y), training=training)
+        other = replace(fold, points=Points(fold.points.X, Y, fold.points.texts), training=training)
         one, two = fitted(name, fold)[name], fitted(name, other)[name]
         X = fold.points.X[np.flatnonzero(~fold.seen)]
         labels = candidates(X.shape[0])
         near = fold.near_among_seen(np.flatnonzero(~fold.seen))
-        questions = [Asked(X, t, N_NEAR, near=near, rows=np.flatnonzero(~fold.seen)) for t in (fold.training, training)]
+        rows, texts = np.flatnonzero(~fold.seen), texts_of(X)
+        questions = [Asked(X, t, N_NEAR, texts=texts, near=near, rows=rows) for t in (fold.training, training)]
         for a, b in zip(one.opinions(questions[0], labels), two.opinions(questions[1], labels), strict=True):
             np.testing.assert_allclose(a[:, :N_LABELS], b[:, :N_LABELS], rtol=1e-5, atol=1e-6)
 
@@ -148,7 +156,8 @@ class PartContract:
         Y = sp.csr_matrix((np.ones(4, np.float32), (np.arange(4), np.full(4, N_LABELS))), shape=(4, N_LABELS + 2))
         training = fold.training.joined(Points(X, Y))
         joined = part.joined(More(X, training, new_labels(training.Y, fold.training.n_points), N_NEAR))
-        question = Asked(known().test.X[:3], training, N_NEAR)
+        X = known().test.X[:3]
+        question = Asked(X, training, N_NEAR, texts=texts_of(X))
         labels = np.tile(np.append(np.arange(N_LABELS + 1), -1), (3, 1))
         for opinion in joined.opinions(question, labels):
             assert np.isfinite(opinion[:, occurring()]).all()

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from zipfel.config import Config
 from zipfel.evidence.shape import Shape
 from zipfel.evidence.training_set import TrainingSet
-from zipfel.points import Points
+from zipfel.points import Points, Texts
 from zipfel.run import Run
 from zipfel.state import State
 
@@ -118,7 +118,7 @@ class Asked:
         training: TrainingSet,
         n_neighbors: int,
         *,
-        texts: Sequence[str] | None = None,
+        texts: Texts | None = None,
         near: Near | None = None,
         rows: Array | None = None,
     ) -> None:

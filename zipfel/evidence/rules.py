@@ -51,6 +51,13 @@ RULES: tuple[Rule, ...] = (
     Rule("classifiers", "quick", lambda s: 2.5e-7 * s.n_points * s.words * s.labels, must_pay=False),
     Rule("frequency", "quick", lambda _: 0.0, must_pay=False),
     Rule(
+        "names",
+        "default",
+        lambda s: 1e-5 * s.names + 3e-6 * s.n_points * s.words,
+        lambda s: s.names > 0,
+        "texts, and labels whose names may stand in them",
+    ),
+    Rule(
         "regression",
         "default",
         lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words),

@@ -17,7 +17,7 @@ from zipfel.points import Points
 class Shape:
     """n_features, n_labels: that occur; declared: features and labels that the file declares, for which tables have
     rows; words, labels: of a point, on average; dense: the features are numbers that most points have; n_held_out:
-    points that the judge learns from."""
+    points that the judge learns from; names: of labels that may stand in texts, 0 where rows have no texts."""
 
     n_points: int
     n_features: int
@@ -27,9 +27,10 @@ class Shape:
     labels: float
     dense: bool
     n_held_out: int
+    names: int = 0
 
     @classmethod
-    def of(cls, points: Points, n_held_out: int) -> Shape:
+    def of(cls, points: Points, n_held_out: int, n_names: int = 0) -> Shape:
         n = max(1, points.n_points)
         return cls(
             points.n_points,
@@ -40,6 +41,7 @@ class Shape:
             points.Y.nnz / n,
             is_dense(points.X),
             n_held_out,
+            0 if points.texts is None else n_names,
         )
 
     @classmethod

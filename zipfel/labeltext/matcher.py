@@ -40,7 +40,7 @@ class NameMatcher:
     stemmer: str = LIGHT
 
     @classmethod
-    def fit(cls, names: Sequence[Name], texts: Sequence[str], n_labels: int, stemmer: str = LIGHT) -> NameMatcher:
+    def fit(cls, names: Sequence[Name], texts: Sequence[str | None], n_labels: int, stemmer: str = LIGHT) -> NameMatcher:
         """texts: training documents, which tell how rare words are."""
         lexicon = Lexicon(make_stemmer(stemmer))
         for name in names:
@@ -86,11 +86,11 @@ class NameMatcher:
         return cls(Lexicon(make_stemmer(stemmer), stems, forms), names, n_labels, n_documents, stemmer)
 
 
-def _document_counts(lexicon: Lexicon, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+def _document_counts(lexicon: Lexicon, texts: Sequence[str | None]) -> npt.NDArray[np.int64]:
     """(stems,) documents with each stem."""
     counts = np.zeros(lexicon.n_stems, dtype=np.int64)
     for start in range(0, len(texts), _BLOCK):
-        starts, numbers, known = lexicon.read(texts[start : start + _BLOCK])
+        starts, numbers, known = lexicon.read(text or "" for text in texts[start : start + _BLOCK])
         stems = known.words[numbers, 1].astype(np.int64)
         rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         pairs = np.unique((rows * lexicon.n_stems + stems)[stems >= 0])

@@ -48,6 +48,7 @@ from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.methods.registry import make_method
 from zipfel.metrics import Propensity
 from zipfel.neighbors.centring import centre_of, centred
+from zipfel.points import Texts
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.threads import at_once, blas_threads
@@ -83,6 +84,7 @@ class Auto(Method):
     title: ClassVar[str] = "neighbours, classifiers and other kinds of evidence, joined by a judge"
     holds_out: ClassVar[bool] = True
     point_bytes: ClassVar[int] = 6_000
+    reads_texts: ClassVar[bool] = True
     Config = AutoConfig
     config: AutoConfig
     presets = PRESETS
@@ -95,7 +97,7 @@ class Auto(Method):
         points, held = _with_held_out(train, valid, self.config.valid_share, run)
         with run.timed("neighbours"):
             points = self._prepare(points)
-            self.shape_ = Shape.of(points, len(held))
+            self.shape_ = Shape.of(points, len(held), len(run.label_texts))
             self.config_ = _resolved(self.config, self.shape_)
             self.training_ = TrainingSet.of(points)
             near = Near(*self.training_.words.search_own(points.X, self._n_near))
@@ -120,7 +122,7 @@ class Auto(Method):
         self.centre_ = centre_of(points.X) if self.config.centring else None
         X = centred(points.X, self.centre_)
         self.damping_ = self.config.damping or rules.damping(Shape.of(Points(X, points.Y), 0))
-        return Points(damped(X, self.damping_), points.Y)
+        return Points(damped(X, self.damping_), points.Y, points.texts)
 
     def _plan(self, run: Run) -> list[Tried]:
         only, without = (tuple(filter(None, names.split(","))) for names in (self.config.only, self.config.without))
@@ -154,7 +156,8 @@ class Auto(Method):
         for a in blocks:
             rows = slice(a, a + _BLOCK)
             its_near = Near(near.ids[rows], near.cosines[rows])
-            asked = Asked(points.X[rows], self.training_, self._n_near, near=its_near, rows=held[rows])
+            texts = None if points.texts is None else points.texts[rows]
+            asked = Asked(points.X[rows], self.training_, self._n_near, texts=texts, near=its_near, rows=held[rows])
             candidates, evidence = ensemble.evidence(asked)
             found.append((candidates.labels, evidence))
         labels, evidence = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -199,20 +202,21 @@ class Auto(Method):
 
     # -- prediction
 
-    def _asked(self, X: sp.csr_matrix) -> Asked:
+    def _asked(self, X: sp.csr_matrix, texts: Texts | None) -> Asked:
         """A document without any known feature is asked about as if it were empty."""
         X = damped(centred(X, self.centre_), self.damping_)
-        return Asked(_without_unknown(X, self._known_features), self.training_, self._n_near)
+        return Asked(_without_unknown(X, self._known_features), self.training_, self._n_near, texts=texts)
 
-    def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
+    def predict(self, X: sp.csr_matrix, k: int, texts: Texts | None = None) -> Ranking:
         size = max(1, _BLOCK * _USUAL // max(_USUAL, min(k, self.training_.n_labels)))  # fewer where k is large
         if X.shape[0] <= size:  # slicing and joining would take a tenth of the time of a single document
-            return fill_blank(self._rank(X, k), self._priors)
-        parts = [self._rank(X[a : a + size], k) for a in range(0, X.shape[0], size)]
+            return fill_blank(self._rank(X, k, texts), self._priors)
+        blocks = [slice(a, a + size) for a in range(0, X.shape[0], size)]
+        parts = [self._rank(X[rows], k, None if texts is None else texts[rows]) for rows in blocks]
         return fill_blank(Ranking.concatenate(parts), self._priors)
 
-    def _rank(self, X: sp.csr_matrix, k: int) -> Ranking:
-        asked = self._asked(X)
+    def _rank(self, X: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
+        asked = self._asked(X, texts)
         found, evidence = self.ensemble_.evidence(asked, k)
         scores = self.judge_.log_odds(found.labels, evidence, self._context)
         scores = scores + np.float32(self.judge_.bonus) * self.training_.rarity[found.labels]
@@ -233,9 +237,9 @@ class Auto(Method):
         self.training_, self.ensemble_ = training, Ensemble(parts, self.ensemble_.width)
         self._forget()
 
-    def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
+    def explain(self, x: sp.csr_matrix, labels: Sequence[int], texts: Texts | None = None) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
-        asked = self._asked(canonical(x))
+        asked = self._asked(canonical(x), texts)
         found, evidence = self.ensemble_.evidence(asked)
         blend, evidence = self.judge_.in_context(found.labels, evidence, self._context)
         by_products = self.judge_.by_products(found.labels, blend(evidence), evidence)
@@ -289,7 +293,7 @@ def _with_held_out(train: Points, valid: Points | None, share: float | None, run
     are too few to hold any out."""
     n = train.n_points
     if valid is not None and valid.n_points:
-        known = Points(valid.X, valid.Y[:, : train.n_labels])
+        known = Points(valid.X, valid.Y[:, : train.n_labels], valid.texts)
         return train.joined(known), np.arange(n, n + valid.n_points)
     if n < _FEWEST:
         return train, np.arange(n)

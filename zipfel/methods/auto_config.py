@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.evidence.parts.classifiers import ClassifiersConfig
+from zipfel.evidence.parts.names import NamesConfig
 from zipfel.evidence.rules import EFFORTS
 from zipfel.linear.tree import TreeConfig
 from zipfel.neighbors.forest import ForestConfig
@@ -62,6 +63,7 @@ class AutoConfig(declared.Config):
     label_sets: LabelSetsConfig = part(LabelSetsConfig)  # noqa: RUF009 - a frozen config
     forest: ForestConfig = part(ForestConfig)  # noqa: RUF009 - a frozen config
     joint: JointConfig = part(JointConfig)  # noqa: RUF009 - a frozen config
+    names: NamesConfig = part(NamesConfig)  # noqa: RUF009 - a frozen config
     network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
 
     removed: ClassVar[Mapping[str, str]] = {

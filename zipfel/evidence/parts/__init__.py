@@ -11,6 +11,7 @@ from zipfel.evidence.parts.forest import ForestPart
 from zipfel.evidence.parts.frequency import FrequencyPart
 from zipfel.evidence.parts.joint import JointPart
 from zipfel.evidence.parts.label_sets import LabelSetsPart
+from zipfel.evidence.parts.names import NamesPart
 from zipfel.evidence.parts.network import NetworkPart
 from zipfel.evidence.parts.regression import RegressionPart
 from zipfel.evidence.parts.tree import TreePart
@@ -22,6 +23,7 @@ PARTS: dict[str, type[Part]] = {
         WordsPart,
         ClassifiersPart,
         FrequencyPart,
+        NamesPart,
         RegressionPart,
         TreePart,
         LabelSetsPart,
