@@ -53,6 +53,14 @@ class Ensemble:
                 at += 1
         return found, out
 
+    def alone(self, asked: Asked, labels: Array) -> npt.NDArray[np.float32]:
+        """(n, c) log-odds of labels without a training document that one part knows all the same, NaN of the others."""
+        found = np.full(labels.shape, np.nan, dtype=np.float32)
+        for part in self.parts:
+            own = part.alone(asked, labels)
+            found = found if own is None else np.where(np.isnan(own), found, own)
+        return found
+
 
 def columns_of(part: Part) -> tuple[str, ...]:
     """Names of a part's columns of evidence: its votes, their logs before, and its opinions."""

@@ -53,7 +53,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "names",
         "default",
-        lambda s: 1e-5 * s.names + 3e-6 * s.n_points * s.words,
+        lambda s: 1e-5 * s.names + 1.2e-6 * s.n_points * s.words,
         lambda s: s.names > 0,
         "texts, and labels whose names may stand in them",
     ),
@@ -179,6 +179,12 @@ def plan(
     if not any(tried.tried and tried.part in CANDIDATES for tried in found):
         raise ParameterError(f"no part brings up candidates: keep one of {', '.join(CANDIDATES)}")
     return found
+
+
+def is_doubted(part: str, s: Shape) -> bool:
+    """Whether a part stays only if held-out points say so. They say nothing of labels that no point has, which are
+    found by their names alone."""
+    return rule_of(part).must_pay and not (part == "names" and s.unseen > 0)
 
 
 def check_names(parts: Sequence[str]) -> None:

@@ -17,7 +17,8 @@ from zipfel.points import Points
 class Shape:
     """n_features, n_labels: that occur; declared: features and labels that the file declares, for which tables have
     rows; words, labels: of a point, on average; dense: the features are numbers that most points have; n_held_out:
-    points that the judge learns from; names: of labels that may stand in texts, 0 where rows have no texts."""
+    points that the judge learns from; names: of labels that may stand in texts, 0 where rows have no texts; unseen:
+    labels that no point has."""
 
     n_points: int
     n_features: int
@@ -28,6 +29,7 @@ class Shape:
     dense: bool
     n_held_out: int
     names: int = 0
+    unseen: int = 0
 
     @classmethod
     def of(cls, points: Points, n_held_out: int, n_names: int = 0) -> Shape:
@@ -42,6 +44,7 @@ class Shape:
             is_dense(points.X),
             n_held_out,
             0 if points.texts is None else n_names,
+            points.n_labels - n_occurring(points.Y),
         )
 
     @classmethod

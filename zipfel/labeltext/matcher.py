@@ -40,7 +40,9 @@ class NameMatcher:
     stemmer: str = LIGHT
 
     @classmethod
-    def fit(cls, names: Sequence[Name], texts: Sequence[str | None], n_labels: int, stemmer: str = LIGHT) -> NameMatcher:
+    def fit(
+        cls, names: Sequence[Name], texts: Sequence[str | None], n_labels: int, stemmer: str = LIGHT
+    ) -> NameMatcher:
         """texts: training documents, which tell how rare words are."""
         lexicon = Lexicon(make_stemmer(stemmer))
         for name in names:

@@ -132,7 +132,7 @@ class Auto(Method):
     def _chosen(self, known: HeldOut, parts: dict[str, Part]) -> list[Tried]:
         """The plan with what became of each part."""
         columns = columns_by_part(list(parts.values()))
-        doubted = [name for name in parts if rules.rule_of(name).must_pay and not self.config.keep_all]
+        doubted = [name for name in parts if rules.is_doubted(name, self.shape_) and not self.config.keep_all]
         found = {
             v.part: v for v in verdicts(known, columns, doubted, {name: rules.rule_of(name).after for name in parts})
         }
@@ -162,6 +162,7 @@ class Auto(Method):
             found.append((candidates.labels, evidence))
         labels, evidence = (np.concatenate(part) for part in zip(*found, strict=True))
         counts = label_counts(fold.learnt_from.Y)
+        labels[counts[labels] == 0] = -1  # they are told apart by one part alone
         rarity = np.log(Propensity().inverse(counts, int(fold.seen.sum()))).astype(np.float32)
         return HeldOut(ensemble.names, labels, evidence, points.Y, counts, rarity, ensemble.can_oppose)
 
@@ -219,6 +220,8 @@ class Auto(Method):
         asked = self._asked(X, texts)
         found, evidence = self.ensemble_.evidence(asked, k)
         scores = self.judge_.log_odds(found.labels, evidence, self._context)
+        alone = self.ensemble_.alone(asked, found.labels)
+        scores = np.where(np.isnan(alone), scores, alone)
         scores = scores + np.float32(self.judge_.bonus) * self.training_.rarity[found.labels]
         blank = np.diff(asked.X.indptr) == 0
         return Ranking.from_dense(np.where((found.labels < 0) | blank[:, None], -np.inf, scores), k, found.labels)
@@ -242,12 +245,13 @@ class Auto(Method):
         asked = self._asked(canonical(x), texts)
         found, evidence = self.ensemble_.evidence(asked)
         blend, evidence = self.judge_.in_context(found.labels, evidence, self._context)
+        alone = self.ensemble_.alone(asked, found.labels)
         by_products = self.judge_.by_products(found.labels, blend(evidence), evidence)
         bonus = self.judge_.bonus * self.training_.rarity
         scored = Scored(
             asked, self.ensemble_, found.labels[0], evidence[0], blend, by_products[0], bonus, found.voters, found.kinds
         )
-        return scored.explanation(labels, self._priors)
+        return _with_alone(scored.explanation(labels, self._priors), found.labels[0], alone[0], bonus)
 
     # -- state
 
@@ -309,6 +313,16 @@ def _resolved(config: AutoConfig, shape: Shape) -> AutoConfig:
         random_negatives=rules.random_negatives(shape) if c.random_negatives is None else c.random_negatives,
     )
     return config.replace(classifiers=classifiers)
+
+
+def _with_alone(told: Explanation, labels: Array, alone: Array, bonus: Array) -> Explanation:
+    """The explanation with the one kind of evidence that labels without a training document have."""
+    own = {int(label): float(odds) for label, odds in zip(labels, alone, strict=True) if not np.isnan(odds)}
+    evidence = {
+        label: {"name": own[label], "bonus": float(bonus[label])} if label in own else kinds
+        for label, kinds in told.evidence.items()
+    }
+    return replace(told, evidence=evidence)
 
 
 def _judged(tried: Tried, is_there: bool, verdict: Any) -> Tried:

@@ -87,6 +87,15 @@ class NamesPart(Part):
         columns = (np.maximum(odds[place] + _NOTHING, 0), 1.0, frequency)
         return [np.where(found, column, 0).astype(np.float32) for column in columns]
 
+    def alone(self, asked: Asked, labels: Array) -> Codes | None:
+        """What was learnt of labels that only the asking document had holds for those that none has."""
+        unseen = (labels >= 0) & (asked.training.counts[labels] == 0)
+        if not unseen.any():
+            return None
+        matches, odds = self._found(asked)
+        place = matches.places(labels)
+        return np.where(unseen & (place >= 0), odds[place] if len(odds) else 0, np.nan).astype(np.float32)
+
     def _found(self, asked: Asked) -> tuple[Matches, Array]:
         """The matches of the documents, and (nnz,) the odds of each."""
 
