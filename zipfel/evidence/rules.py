@@ -56,6 +56,7 @@ RULES: tuple[Rule, ...] = (
         lambda s: 1e-5 * s.names + 1.2e-6 * s.n_points * s.words,
         lambda s: s.names > 0,
         "texts, and labels whose names may stand in them",
+        must_pay=False,
     ),
     Rule(
         "regression",
@@ -182,9 +183,9 @@ def plan(
 
 
 def is_doubted(part: str, s: Shape) -> bool:
-    """Whether a part stays only if held-out points say so. They say nothing of labels that no point has, which are
-    found by their names alone."""
-    return rule_of(part).must_pay and not (part == "names" and s.unseen > 0)
+    """Whether a part stays only if held-out points say so. Names do not take other parts' time, and stay where there
+    are labels that no point has: held-out points say nothing of these, and nothing else can find them."""
+    return rule_of(part).must_pay or (part == "names" and s.unseen == 0)
 
 
 def check_names(parts: Sequence[str]) -> None:
