@@ -45,6 +45,11 @@ WORDS: Mapping[str, str] = {
     "step 3: shortlists": "step 3: shortlisting labels",
     "step 4: classifiers": "step 4: training classifiers",
     "step 6: beta": "step 6: joining both scores",
+    "module 1: features": "module 1: learning document vectors",
+    "module 2: shortlists": "module 2: shortlisting labels",
+    "modules 3, 4: classifiers": "modules 3, 4: training classifiers",
+    "re-ranker": "training the re-ranker",
+    "beta, gamma": "joining the scores",
     "probabilities": "calibrating probabilities",
     "evaluating": "evaluating",
     "saving": "saving",
@@ -55,14 +60,14 @@ Stage = tuple[float, frozenset[str]]
 
 
 def _plan(*stages: tuple[float, str]) -> tuple[Stage, ...]:
-    return tuple((share, frozenset(names.split(", "))) for share, names in stages)
+    return tuple((share, frozenset(names.split("; "))) for share, names in stages)
 
 
-_AUTO_PARTS = "words, classifiers, frequency, regression, forest, joint, network, tree, label_sets"
-_AUTO_PARTS += ", mnn, lightdxml, glas, dxml, rankae"
+_AUTO_PARTS = "words; classifiers; frequency; regression; forest; joint; network; tree; label_sets"
+_AUTO_PARTS += "; mnn; lightdxml; glas; dxml; rankae"
 _BEFORE, _AFTER = (4.0, "reading"), ((1.0, "probabilities"), (4.0, "evaluating"), (2.0, "saving"))
 _METHODS: Mapping[str, tuple[tuple[float, str], ...]] = {
-    "auto": ((9, "neighbours"), (44, _AUTO_PARTS), (10, "choosing parts"), (24, _AUTO_PARTS + ", judge")),
+    "auto": ((9, "neighbours"), (44, _AUTO_PARTS), (10, "choosing parts"), (24, _AUTO_PARTS + "; judge")),
     "knn": ((60, "index"), (30, "choice")),
     "centroid": ((90, "centroids"),),
     "ova": ((15, "shortlist"), (75, "classifiers")),
@@ -71,9 +76,16 @@ _METHODS: Mapping[str, tuple[tuple[float, str], ...]] = {
     "mnn": ((40, "choice"), (45, "training"), (5, "index")),
     "dxml": ((15, "label graph"), (20, "choice"), (50, "training"), (5, "clusters")),
     "sleec": ((20, "choice"), (70, "training")),
+    "astec": (
+        (20, "module 1: features"),
+        (5, "module 2: shortlists"),
+        (50, "modules 3, 4: classifiers"),
+        (20, "re-ranker"),
+        (5, "beta, gamma"),
+    ),
     "lightdxml": (
         (10, "step 1: tokens"),
-        (75, "step 2: label codes, step 3: shortlists, step 4: classifiers"),
+        (75, "step 2: label codes; step 3: shortlists; step 4: classifiers"),
         (5, "step 6: beta"),
     ),
 }
@@ -86,7 +98,7 @@ def plan_of(method: str) -> tuple[Stage, ...]:
     [['reading'], ['features', 'reading words'], ['centroids']]
     """
     inner = _METHODS.get(method, ((90, "training"),))
-    return _plan(_BEFORE, (8, "features, reading words"), *inner, *_AFTER)
+    return _plan(_BEFORE, (8, "features; reading words"), *inner, *_AFTER)
 
 
 def in_words(phase: str) -> str:
@@ -127,6 +139,12 @@ class Course:
         """So much of what the current stage is doing is done."""
         with self._lock:
             self._here.within = max(self._here.within, min(1.0, share))
+
+    def leave_out(self, seconds: float) -> None:
+        """Time that was no part of the plan, such as compiling."""
+        with self._lock:
+            self._start += seconds
+            self._here.since += seconds
 
     def fraction(self, now: float) -> float:
         """Between 0 and 1; it never falls. Within a stage that counts nothing it goes on by the clock."""

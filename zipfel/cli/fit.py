@@ -17,6 +17,7 @@ import typer
 
 from zipfel.cli import options
 from zipfel.cli.console import print_json, say
+from zipfel.cli.first_run import compile_first
 from zipfel.cli.memory import fit_model, memory_limit, packed_within
 from zipfel.cli.progress import TerminalProgress
 from zipfel.cli.stopping import when_stopped
@@ -164,6 +165,7 @@ def fit_and_save(
     """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there. limit: bytes."""
     from zipfel.persistence import save_or_rescue
 
+    compile_first(model.method, model.preset, train, run)
     fit_model(model, train, run, limit, valid=valid, vocabulary=vocabulary, unknown_labels=unknown_labels)
     scores: dict[str, float] = {}
     if test is not None:

@@ -22,6 +22,8 @@ _SHOWN_AFTER = 0.3
 
 _SPEEDS = ("examples_s",)
 """What tasks show that says no more than the time that is left."""
+_OUTSIDE = ("compiling",)
+"""Tasks that are no part of a fit's plan: they have the bar for themselves."""
 
 
 class TerminalProgress:
@@ -58,7 +60,7 @@ class TerminalProgress:
     def open(self, task: TerminalTask) -> None:
         with self._lock:
             self._tasks.append(task)
-            if self._course is not None:
+            if self._course is not None and task.name not in _OUTSIDE:
                 self._course.enter(task.name, time.monotonic())
             if self._bar is None and sys.stderr.isatty():
                 self._bar = _bar(self)
@@ -68,6 +70,8 @@ class TerminalProgress:
     def close(self, task: TerminalTask) -> None:
         with self._lock:
             self._tasks.remove(task)
+            if self._course is not None and task.name in _OUTSIDE:
+                self._course.leave_out(time.monotonic() - task.started)
             self._stop_if_idle()
 
     def _stop_if_idle(self) -> None:
@@ -82,7 +86,7 @@ class TerminalProgress:
 
     def counted(self, task: TerminalTask) -> None:
         """The task has done some of what it counts."""
-        if self._course is not None and task.total:
+        if self._course is not None and task.total and task.name not in _OUTSIDE:
             self._course.within(task.done / task.total)
 
     def state(self) -> tuple[str, float | None, str, str]:
@@ -94,7 +98,7 @@ class TerminalProgress:
             )
             self._last = in_words(named) if named is not None else self._last
         now = time.monotonic()
-        if self._course is not None:
+        if self._course is not None and (task is None or task.name not in _OUTSIDE):
             fraction: float | None = self._course.fraction(now)
             left = self._course.seconds_left(now)
         else:

@@ -212,7 +212,8 @@ def _lists(
             size += len(members)
         if used + size > len(found):
             wider = np.empty(max(2 * len(found), used + size), dtype=np.int32)
-            wider[:used] = found[:used]
+            for at in range(used):  # a slice would take numba two seconds to compile
+                wider[at] = found[at]
             found = wider
         for t in range(n_seen):
             branch = seen[t]
