@@ -42,10 +42,10 @@ _TEXTS: Space = {"vectorizer.ngrams": Choice((1, 2))}
 SPACES: Mapping[str, Space] = {
     "auto": {
         "neighbors": Range(30, 300, whole=True, log=True),
-        "shortlist": Range(20, 150, whole=True, log=True),
         "damping": Range(0.4, 1.0),
         "tail": Range(0.0, 0.6),
-        "ranker.cost": Range(0.1, 3, log=True),
+        "classifiers.cost": Range(0.1, 3, log=True),
+        "classifiers.shortlist": Range(20, 150, whole=True, log=True),
         **_TEXTS,
     },
     "knn": {"n_neighbors": _NEIGHBOURS, "sharpness": Range(0.0, 8.0), "rarity": Range(0.0, 1.0), **_TEXTS},
