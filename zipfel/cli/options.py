@@ -71,6 +71,9 @@ MaxMemory = Annotated[
     str | None,
     typer.Option(metavar="8GB", help="Estimate the memory first, take the fullest plan that fits, and keep to it."),
 ]
+ExplainPlan = Annotated[
+    bool, typer.Option("--explain-plan", help="Show auto's parts: tried, gain on held-out documents, kept or why not.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Labels = Annotated[str | None, typer.Option(help="Second file of a pair: labels of XMC (new), npz, ARFF's XML.")]
 LabelColumn = Annotated[str | None, typer.Option(help="CSV/TSV/Parquet/JSONL: the column that holds the labels.")]
