@@ -93,6 +93,8 @@ def fit(
                 model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force, limit=limit
             )
     if explain_plan:
+        from zipfel.cli.plan import show_plan
+
         show_plan(model, as_json=json)
     report(model, scores, out, time.monotonic() - start, as_json=json)
 
@@ -182,21 +184,6 @@ def fit_and_save(
     if run.checkpoint is not None:
         shutil.rmtree(run.checkpoint, ignore_errors=True)
     return scores
-
-
-def show_plan(model: Zipfel, *, as_json: bool) -> None:
-    """auto's parts as a table; on standard error beside JSON."""
-    from dataclasses import asdict
-
-    from rich.console import Console
-
-    from zipfel.cli.plan import plan_table
-
-    plan = [asdict(tried) for tried in getattr(model.method_, "plan_", [])]
-    if not plan:
-        say(f"method {model.method} has no plan: only auto chooses among parts")
-        return
-    Console(highlight=False, stderr=as_json).print(plan_table(plan))
 
 
 def report(model: Zipfel, scores: dict[str, float], out: Path, seconds: float, *, as_json: bool) -> None:

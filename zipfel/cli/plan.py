@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from zipfel.cli.console import say
+
+if TYPE_CHECKING:
+    from zipfel.classifier import Zipfel
+
+
+def show_plan(model: Zipfel, *, as_json: bool) -> None:
+    """auto's parts as a table; on standard error beside JSON."""
+    plan = [asdict(tried) for tried in getattr(model.method_, "plan_", [])]
+    if plan:
+        Console(highlight=False, stderr=as_json).print(plan_table(plan))
+    else:
+        say(f"method {model.method} has no plan: only auto chooses among parts")
 
 
 def plan_table(plan: Sequence[Mapping[str, Any]]) -> Table:
