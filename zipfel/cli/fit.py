@@ -92,11 +92,7 @@ def fit(
             scores = fit_and_save(
                 model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force, limit=limit
             )
-    if explain_plan:
-        from zipfel.cli.plan import show_plan
-
-        show_plan(model, as_json=json)
-    report(model, scores, out, time.monotonic() - start, as_json=json)
+    report(model, scores, out, time.monotonic() - start, as_json=json, explain_plan=explain_plan)
 
 
 def demo(
@@ -186,9 +182,14 @@ def fit_and_save(
     return scores
 
 
-def report(model: Zipfel, scores: dict[str, float], out: Path, seconds: float, *, as_json: bool) -> None:
+def report(
+    model: Zipfel, scores: dict[str, float], out: Path, seconds: float, *, as_json: bool, explain_plan: bool = False
+) -> None:
+    from zipfel.cli.plan import show_plan
     from zipfel.persistence import folder_size
 
+    if explain_plan:
+        show_plan(model, as_json=as_json)
     megabytes = folder_size(out) / 1e6
     if as_json:
         facts = {

@@ -48,7 +48,7 @@ NETWORK_TABLE = 10_000
 
 RULES: tuple[Rule, ...] = (
     Rule("words", "quick", lambda s: s.n_points * (1e-5 + 4e-7 * s.words) + 3e-4 * s.n_held_out, must_pay=False),
-    Rule("classifiers", "quick", lambda s: 2.5e-7 * s.n_points * s.words * s.labels, must_pay=False),
+    Rule("classifiers", "quick", lambda s: 3e-7 * s.n_points * s.words * s.labels, must_pay=False),
     Rule("frequency", "quick", lambda _: 0.0, must_pay=False),
     Rule(
         "names",
@@ -61,14 +61,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "regression",
         "default",
-        lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words),
+        lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words) + 4e-5 * s.n_labels,
         lambda s: s.n_labels <= REGRESSED,
         f"up to {REGRESSED:,} labels: above, its sums take gigabytes",
     ),
     Rule(
         "forest",
         "default",
-        lambda s: 4.5e-7 * s.n_points * s.words,
+        lambda s: 7e-7 * s.n_points * s.words,
         lambda s: s.n_points <= 100_000,
         "up to 100,000 points: a document is compared with all of them",
     ),
@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "label_sets",
         "default",
-        lambda s: 7.5e-8 * min(10 * s.n_points, max(2 * s.n_points, 300_000)) * (s.words + s.labels + 60),
+        lambda s: 1.1e-7 * min(10 * s.n_points, max(2 * s.n_points, 300_000)) * (s.words + s.labels + 60),
         lambda s: s.n_labels > REGRESSED or s.declared <= DECLARED,
         f"features and labels together are {DECLARED:,} at most, or there is no regression",
     ),
