@@ -15,13 +15,14 @@ ROWS = "".join(f'{{"text": "a {c} bike number {i}", "labels": ["{c}"]}}\n' for i
 
 def test_a_table_of_parts() -> None:
     tried = {"part": "forest", "tried": True, "why": "as well without it", "cost": 1.0, "gain": -0.001, "error": 0.002}
-    plan = [{**tried, "kept": False}, {**tried, "part": "words", "gain": None, "kept": True}]
+    tried |= {"likelihood": 0.012, "likelihood_error": 0.01}
+    plan = [{**tried, "kept": False}, {**tried, "part": "words", "gain": None, "likelihood": None, "kept": True}]
     screen = Console(width=100, record=True)
     screen.print(plan_table(plan))
     shown = screen.export_text()
     assert "-0.10 ± 0.20" in shown
     assert "as well without it" in shown
-    assert "not asked" in shown
+    assert "+0.01 ± 0.01" in shown
 
 
 def test_fit_shows_it_when_asked(tmp_path: Path) -> None:

@@ -83,8 +83,7 @@ def fit(
         packed_within(train, fields, limit, out) as source,
     ):
         dataset = read_told(read, source, fields, progress)
-        # A second file has the same form as the first, but labels of its own.
-        alike = {**fields, "labels": None}
+        alike = {**fields, "labels": None}  # the form of the first file, with labels of their own
         validation = read_told(read, valid, alike, progress) if valid else None
         testing = read_told(read, test, alike, progress) if test else None
         run = _run(seed, threads, time_budget, device, out, resume, progress)

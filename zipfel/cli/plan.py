@@ -26,25 +26,27 @@ def show_plan(model: Zipfel, *, as_json: bool) -> None:
 
 
 def plan_table(plan: Sequence[Mapping[str, Any]]) -> Table:
-    """plan: the fact `plan` of a model of auto. Gains: in points of the mean of P@1, P@3 and P@5."""
+    """plan: the fact `plan` of a model of auto. Gains: what the mean of P@1, P@3 and P@5, and the
+    log-likelihood of a held-out document, lose without the part."""
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("part", no_wrap=True)
     table.add_column("tried")
-    table.add_column("gain on held-out", justify="right")
+    table.add_column("gain, points of P", justify="right")
+    table.add_column("log-likelihood", justify="right")
     table.add_column("kept", no_wrap=True)
     table.add_column("why not")
     for one in plan:
         table.add_row(
             Text(str(one["part"])),
             "yes" if one["tried"] else "no",
-            _gain(one),
+            _gain(one, "gain", "error", 100),
+            _gain(one, "likelihood", "likelihood_error", 1),
             "yes" if one["kept"] else "no",
             Text("" if one["kept"] else str(one["why"])),
         )
     return table
 
 
-def _gain(one: Mapping[str, Any]) -> str:
-    if one["gain"] is None:
-        return "not asked" if one["kept"] else ""
-    return f"{100 * one['gain']:+.2f} ± {100 * one['error']:.2f}"
+def _gain(one: Mapping[str, Any], name: str, error: str, scale: float) -> str:
+    """With its standard error; nothing for parts that held-out points are not asked about."""
+    return "" if one[name] is None else f"{scale * one[name]:+.2f} ± {scale * one[error]:.2f}"

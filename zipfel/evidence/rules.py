@@ -132,7 +132,8 @@ def allowed(s: Shape, effort: str) -> float:
 @dataclass(frozen=True)
 class Tried:
     """What became of a part. tried: or why not; gain: share of the mean of P@1, P@3 and P@5 on the held-out points that
-    is lost without it, and its standard error; kept: or why not."""
+    is lost without it, and its standard error; likelihood: the same of a document's log-likelihood; kept: or why
+    not."""
 
     part: str
     tried: bool
@@ -140,6 +141,8 @@ class Tried:
     cost: float = 0.0
     gain: float | None = None
     error: float | None = None
+    likelihood: float | None = None
+    likelihood_error: float | None = None
     kept: bool = False
 
 

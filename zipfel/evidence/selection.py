@@ -1,7 +1,15 @@
-"""Which parts stay: those without which the held-out points would be ranked worse.
+"""Which parts stay: those without which the held-out points would be told worse.
 
 Backward, one part at a time: the judge's first blend is fitted again without a part's columns, and the part that is
-missed least goes, as long as it is missed by less than the standard error. Of two parts that say the same, one stays.
+missed least goes. Of two parts that say the same, one stays. A part stays if one of these falls without it:
+
+    precision   the mean of P@1, P@3 and P@5, by more than its standard error
+    rare labels the same with propensities, by more than its standard error, at no loss of precision
+    likelihood  the log-likelihood of the ten best candidates of a document, by more than two standard errors, less one
+                over the number of documents for each column (Akaike), as the blend is fitted to the same documents
+
+The likelihood is by far the most sensitive. On three splits of delicious, its gains from the network are 3.9 to 4.5
+standard errors, those of the precision 1.0, 1.4 and 2.4; parts that have no weight have gains of nothing in both.
 """
 
 from __future__ import annotations
@@ -27,16 +35,30 @@ _RUNS = 50
 _TOP = 10
 """Candidates of a document that blends are learnt from."""
 _CUTS = (1, 3, 5)
+_SURE = 2.0
+"""Standard errors of the likelihood."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """gain, error: what is lost without the part, as a share (the mean of P@1, P@3 and P@5), and its standard error."""
+    """gain, error: what is lost without the part, as a share (the mean of P@1, P@3 and P@5), and its standard error;
+    likelihood, likelihood_error: the same of the log-likelihood of a document."""
 
     part: str
     gain: float
     error: float
+    likelihood: float
+    likelihood_error: float
     kept: bool
+
+    @property
+    def strength(self) -> float:
+        """By which the weakest part is told."""
+        return self.likelihood / max(self.likelihood_error, 1e-12)
+
+
+_NAN = float("nan")
+_UNKNOWN = Verdict("", _NAN, _NAN, _NAN, _NAN, kept=True)
 
 
 def verdicts(
@@ -44,7 +66,7 @@ def verdicts(
 ) -> list[Verdict]:
     """Of the parts that are doubted. columns: of evidence, of each part; needs: parts of which a part needs one."""
     if len(held.labels) < FEWEST:
-        return [Verdict(name, float("nan"), float("nan"), kept=True) for name in doubted]
+        return [replace(_UNKNOWN, part=name) for name in doubted]
     compared = _Comparison.of(held)
     kept, found = list(columns), dict[str, Verdict]()
     while True:
@@ -53,13 +75,13 @@ def verdicts(
         all_of_them = compared.quality(used)
         lacking = [[i for i in used if i not in columns[name]] for name in asked]
         qualities = at_once(*(partial(compared.quality, rest) for rest in lacking)) if asked else []
-        tried = [_verdict(name, all_of_them, without) for name, without in zip(asked, qualities, strict=True)]
+        penalties = [len(columns[name]) / len(held.labels) for name in asked]
+        tried = [_verdict(*one, all_of_them) for one in zip(asked, qualities, penalties, strict=True)]
         found |= {verdict.part: verdict for verdict in tried}
         going = [verdict for verdict in tried if not verdict.kept]
         if not going:
-            unknown = Verdict("", float("nan"), float("nan"), kept=True)
-            return [replace(found.get(name, unknown), part=name, kept=name in kept) for name in doubted]
-        kept.remove(min(going, key=lambda verdict: verdict.gain).part)
+            return [replace(found.get(name, _UNKNOWN), part=name, kept=name in kept) for name in doubted]
+        kept.remove(min(going, key=lambda verdict: verdict.strength).part)
 
 
 def _can_go(name: str, kept: Sequence[str], needs: Mapping[str, Sequence[str]]) -> bool:
@@ -67,12 +89,14 @@ def _can_go(name: str, kept: Sequence[str], needs: Mapping[str, Sequence[str]]) 
     return all(name not in needs.get(other, ()) or set(needs[other]) & set(kept) - {name} for other in kept)
 
 
-def _verdict(name: str, before: Array, without: Array) -> Verdict:
-    """before, without: (2, n) the documents' precision and propensity-scored precision."""
-    (gain, error), (rare_gain, rare_error) = (
-        _mean_and_error(all_, rest) for all_, rest in zip(before, without, strict=True)
-    )
-    return Verdict(name, gain, error, kept=gain > error or (gain >= 0 and rare_gain > rare_error))
+def _verdict(name: str, without: Array, penalty: float, before: Array) -> Verdict:
+    """without, before: (3, n) the documents' precision, propensity-scored precision and log-likelihood; penalty: what
+    the likelihood gains by columns that say nothing."""
+    changes = [_mean_and_error(all_of_them, rest) for all_of_them, rest in zip(before, without, strict=True)]
+    (gain, error), (rare, rare_error), (likelihood, doubt) = changes
+    likelihood -= penalty
+    kept = gain > error or (gain >= 0 and rare > rare_error) or likelihood > _SURE * doubt
+    return Verdict(name, gain, error, likelihood, doubt, kept)
 
 
 def _mean_and_error(one: Array, other: Array) -> tuple[float, float]:
@@ -108,16 +132,18 @@ class _Comparison:
         return cls(held.names, held.monotone, evidence, hits, worth, known, best, blend)
 
     def quality(self, columns: Sequence[int]) -> Array:
-        """(2, n) of a blend of some columns."""
+        """(3, n) of a blend of some columns: precision, the same with propensities, log-likelihood."""
         names = [self.names[i] for i in columns]
         evidence = np.ascontiguousarray(self.evidence[:, :, list(columns)])
         start = Blend(tuple(names), tuple(self.blend.weights[i] for i in columns), self.blend.bias)
         monotone = [name for name in names if name in self.monotone]
         blend = Blend.fit(names, evidence[self.best], self.hits[self.best], monotone=monotone, start=start)
-        scores = np.where(self.known, blend(evidence), -np.inf)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, : max(_CUTS)]
+        odds = blend(evidence)
+        order = np.argsort(-np.where(self.known, odds, -np.inf), axis=1, kind="stable")[:, : max(_CUTS)]
         hits, worth = (np.take_along_axis(part, order, axis=1) for part in (self.hits, self.worth))
-        return np.stack([_mean_over_cuts(hits), _mean_over_cuts(hits * worth)])
+        surprise = np.logaddexp(0, np.where(self.hits, -odds, odds))
+        likelihood = -np.where(self.best, surprise, 0).sum(axis=1)
+        return np.stack([_mean_over_cuts(hits), _mean_over_cuts(hits * worth), likelihood])
 
 
 def _mean_over_cuts(gains: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

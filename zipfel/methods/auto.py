@@ -330,8 +330,8 @@ def _judged(tried: Tried, is_there: bool, verdict: Any) -> Tried:
         return tried if not tried.tried else replace(tried, why="the time was up before it had learnt")
     if verdict is None or np.isnan(verdict.gain):
         return replace(tried, kept=True)
-    why = "" if verdict.kept else "held-out points are ranked as well without it"
-    return replace(tried, gain=verdict.gain, error=verdict.error, kept=verdict.kept, why=why)
+    why = "" if verdict.kept else "held-out points are told as well without it"
+    return replace(tried, **{**asdict(verdict), "why": why})
 
 
 def _without_unknown(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
