@@ -59,7 +59,11 @@ class TrainingSet:
 
     def most_frequent(self, n: int) -> Array:
         """(<= n,) labels that occur, the most frequent first."""
-        return np.argsort(-self.counts, kind="stable")[: min(n, np.count_nonzero(self.counts))]
+        return self._by_frequency[:n]
+
+    @cached_property
+    def _by_frequency(self) -> Array:
+        return np.argsort(-self.counts, kind="stable")[: np.count_nonzero(self.counts)]
 
     def joined(self, more: Points) -> TrainingSet:
         """With more points behind its own; either may have more labels."""

@@ -34,7 +34,8 @@ function failed(error, again) {
   clearTimeout(retry);
   if (error.status === 401) { $("token-form").hidden = false; $("token").focus(); return; }
   const isLater = error.gone || error.status === 429;
-  if (error.gone) alertOf("The service can’t be reached. Your text is kept here; trying again…");
+  if (error.status === 503) alertOf("The service is starting. One moment…");
+  else if (error.gone) alertOf("The service can’t be reached. Your text is kept here; trying again…");
   else if (error.status !== 429) alertOf(error.message);
   if (isLater && again) retry = setTimeout(again, error.status === 429 ? 1000 * Math.max(1, error.retryAfter) : RETRY);
 }
