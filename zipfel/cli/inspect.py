@@ -20,7 +20,10 @@ def info(
     all_: Annotated[bool, typer.Option("--all", help="Every parameter, metric, timing and file.")] = False,
     json: Json = False,
 ) -> None:
-    """Show what a model is: method, labels, training data, metrics, history; --all for every parameter and file."""
+    """Show what a model is: method, labels, training data, metrics, history; --all for every parameter and file.
+
+    zipfel info model --all
+    """
     from zipfel.persistence import folder_size, load_model
 
     config = dict(load_model(model).config)  # reads and checks every file
