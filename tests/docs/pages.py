@@ -26,8 +26,5 @@ def pages() -> list[Path]:
 def blocks(page: Path, *languages: str) -> list[Block]:
     """The fenced blocks of a page in these languages."""
     text = page.read_text(encoding="utf-8")
-    found = []
-    for match in re.finditer(r"^```(\w+)[^\n]*\n(.*?)^```", text, re.M | re.S):
-        if match[1] in languages:
-            found.append(Block(match[1], match[2], text[: match.start()].count("\n") + 2))
-    return found
+    fences = re.finditer(r"^```(\w+)[^\n]*\n(.*?)^```", text, re.M | re.S)
+    return [Block(m[1], m[2], text[: m.start()].count("\n") + 2) for m in fences if m[1] in languages]

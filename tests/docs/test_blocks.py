@@ -34,13 +34,13 @@ def test_blocks_run(page: Path, small_data: Path, tmp_path: Path, monkeypatch: p
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
-    for block in blocks(page, *LANGUAGES):
-        try:
+    try:
+        for block in blocks(page, *LANGUAGES):
             run(block, page, names, tmp_path)
-        except ImportError as error:
-            if (error.name or "").partition(".")[0] not in OPTIONAL:
-                raise
-            pytest.skip(f"{page.name} needs {error.name}")
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in OPTIONAL:
+            raise
+        pytest.skip(f"{page.name} needs {error.name}")
 
 
 def run(block: Block, page: Path, names: dict[str, Any], folder: Path) -> None:
@@ -65,5 +65,5 @@ def test_a_wrong_block_is_noticed(tmp_path: Path) -> None:
         run(Block("pycon", ">>> 1 + 1\n3\n", 1), page, {}, tmp_path)
     with pytest.raises(ZeroDivisionError):
         run(Block("python", "1 / 0\n", 1), page, {}, tmp_path)
-    with pytest.raises(Exception, match="nothing.jsonl"):
+    with pytest.raises(Exception, match=r"nothing\.jsonl"):
         run(Block("console", "$ zipfel data stats nothing.jsonl\n", 1), page, {}, tmp_path)

@@ -1,4 +1,4 @@
-"""The site: every page is in the navigation, links lead somewhere, tables come from their data; `make docs` as a whole."""
+"""The site: every page is in the navigation, links lead somewhere, tables come from their data."""
 
 from __future__ import annotations
 
