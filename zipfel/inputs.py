@@ -237,6 +237,8 @@ def with_columns(matrix: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
 def check_trainable(train: Dataset) -> None:
     if train.n_points == 0:
         raise DataError("there is nothing to learn from: the data has no rows (0 sample(s))")
+    if train.X is None and train.texts is not None and not any(text.strip() for text in train.texts):
+        raise DataError("there is nothing to learn from: every text is empty (is the text column the right one?)")
     if train.n_labels == 0 or train.Y.nnz == 0:
         raise DataError("there is nothing to learn from: no row has a label")
     if train.X is not None and train.X.shape[1] == 0:

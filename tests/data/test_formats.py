@@ -58,3 +58,22 @@ def test_a_long_first_line_is_no_obstacle(put) -> None:
     assert len(row) > 1 << 16
     assert read(put("a.txt", f"{row}\n{row}\n")).n_features == 20_000
     assert read(put("b.txt", f"1 20000 2\n{row}\n")).n_features == 20_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.xlsx", b"anything", "an Excel table"),
+        ("a.bin", b"PK\x03\x04\x14\x00[Content_Types].xml", "an office program"),
+        ("a.doc", b"text", "a Word document"),
+        ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office program"),
+        ("a.pdf", b"%PDF-1.7", "a PDF document"),
+    ],
+)
+def test_files_of_office_programs_are_refused_with_a_remedy(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    for reads in (read, read_documents):
+        with pytest.raises(DataError, match=f"{said}.*save it as CSV"):
+            reads(tmp_path / name)

@@ -13,6 +13,7 @@ from zipfel.cli import options
 from zipfel.cli.console import print_json, say
 from zipfel.cli.fit import parse_settings, read_told
 from zipfel.cli.progress import TerminalProgress
+from zipfel.cli.stopping import when_stopped
 
 if TYPE_CHECKING:
     from zipfel.data import Dataset
@@ -95,7 +96,8 @@ def _search(
     def on_better(trial: int, value: float, chosen: Mapping[str, Any]) -> None:
         say(f"trial {trial}: {search.metric} {100 * value:.2f} with {_words(chosen)}")
 
-    with TerminalProgress() as progress:
+    hint = f"what was tried so far is in {out}: the same command goes on from there"
+    with when_stopped(lambda: hint), TerminalProgress() as progress:
         return search_in(
             search, train, out, valid=valid, trials=trials, time_budget=budget, progress=progress, on_better=on_better
         )

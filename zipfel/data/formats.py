@@ -36,9 +36,32 @@ _BY_SUFFIX = {
     ".libsvm": SVMLIGHT,
     ".svmlight": SVMLIGHT,
 }
+_OFFICE = {
+    ".xlsx": "an Excel table",
+    ".xls": "an Excel table",
+    ".ods": "a table of LibreOffice",
+    ".docx": "a Word document",
+    ".doc": "a Word document",
+    ".odt": "a document of LibreOffice",
+    ".pdf": "a PDF document",
+}
 _LABEL_IDS, _PAIR = re.compile(rb"[0-9]+(?:,[0-9]+)*"), re.compile(rb"[0-9]+:[^\s:]+")
 URI_CELL = re.compile(r"\s*(?:<[^<>\s]+>\s*)+")
 _SAMPLE_LINES = 100
+
+
+def _refuse_other_programs(head: bytes, name: str, suffix: str) -> None:
+    """Files of office programs, by name or content."""
+    kind = _OFFICE.get(suffix) or ("a file of an office program" if _is_office(head) else None)
+    if kind is not None:
+        remedy = "save it as CSV (UTF-8) there, and give that file to zipfel"
+        raise DataError(f"this is {kind}, which zipfel does not read", path=name, remedy=remedy)
+
+
+def _is_office(head: bytes) -> bool:
+    """Office Open XML and OpenDocument, which are archives, and the older binary form."""
+    inside = b"[Content_Types].xml" in head or b"mimetypeapplication/vnd.oasis" in head[:200]
+    return (head.startswith(b"PK\x03\x04") and inside) or head.startswith(b"\xd0\xcf\x11\xe0")
 
 
 def detect(head: bytes, name: str, suffix: str, *, need_labels: bool) -> str:
@@ -47,6 +70,7 @@ def detect(head: bytes, name: str, suffix: str, *, need_labels: bool) -> str:
     The name decides where it can (.jsonl, .csv, .arff, ...); .txt, other names and standard input are told by content.
     Without `need_labels` a text that looks like nothing else is one document a line.
     """
+    _refuse_other_programs(head, name, suffix)
     found = _BY_SUFFIX.get(suffix) or _by_content(head, whole=len(head) < 1 << 16)
     if found is None and need_labels:
         first = head.partition(b"\n")[0][:40].decode("utf-8", "replace").strip()
@@ -66,6 +90,7 @@ def detect_documents(head: bytes, name: str, suffix: str, text_column: str | Non
     texts: for a model that reads texts, what the suffix does not say is plain text, or JSON lines where the first line
     is an object with a text. A CSV or XMC header is never guessed: it may be the first document.
     """
+    _refuse_other_programs(head, name, suffix)
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
     if not texts:
