@@ -57,7 +57,7 @@ from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import fingerprints
 
 SOURCES = ("labels", "sets", "points")
-NEIGHBOURS, SHARPNESS = {"contrastive": (20, 80, 160), "infonce": (20, 80, 320)}, (5.0, 10.0, 20.0)
+NEIGHBOURS, SHARPNESS = {"contrastive": (20, 80, 160), "infonce": (20, 40, 80, 160, 320)}, (5.0, 10.0, 20.0)
 _MANY = 20_000
 """Points from which on batches are larger."""
 _STEPS, _EPOCHS = 600, (8, 25)
