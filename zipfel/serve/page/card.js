@@ -78,21 +78,32 @@ function reliability(told) {
   ];
 }
 
+const partName = (row) => String(row.part).replaceAll("_", " ");
+
 function gain(row) {
-  if (row.tried === false) return [el("td", { class: "quiet", colspan: "2" }, row.why || "not tried")];
-  if (!Number.isFinite(row.gain)) return [el("td", { class: "quiet", colspan: "2" }, row.kept === false ? row.why || "left out" : "kept")];
-  const shown = `${signed(row.gain)}${Number.isFinite(row.error) ? ` ± ${row.error.toFixed(2)}` : ""}`;
-  return [el("td", {}, shown), el("td", { class: "quiet" }, row.kept === false ? row.why || "left out" : "kept")];
+  if (!Number.isFinite(row.gain)) return "not measured";
+  return `${signed(100 * row.gain)}${Number.isFinite(row.error) ? ` ± ${(100 * row.error).toFixed(2)}` : ""}`;
+}
+
+/** Parts that were not tried, those with the same reason together. */
+function untried(rows) {
+  const reasons = new Map();
+  for (const row of rows) reasons.set(row.why || "not tried", [...(reasons.get(row.why || "not tried") ?? []), partName(row)]);
+  return [...reasons].map(([why, names]) => note(`${names.join(", ")}: ${why}.`));
 }
 
 function plan(rows) {
-  const line = (row) => el("tr", {}, el("th", { scope: "row" }, String(row.part).replaceAll("_", " ")), ...gain(row));
+  const tried = rows.filter((row) => row.tried !== false);
+  tried.sort((a, b) => (b.gain ?? Infinity) - (a.gain ?? Infinity));
+  const verdict = (row) => (row.kept === false ? `left out: ${row.why || "no gain"}` : "kept");
+  const line = (row) => el("tr", {}, el("th", { scope: "row" }, partName(row)), el("td", {}, gain(row)), el("td", { class: "quiet" }, verdict(row)));
   return [
     el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Parts of the model" },
       el("table", { class: "grid parts" },
-        el("thead", {}, el("tr", {}, ...["part", "gain", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td"))))),
-        el("tbody", {}, ...rows.map(line)))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "part"), el("th", { scope: "col" }, "gain"), el("td"))),
+        el("tbody", {}, ...tried.map(line)))),
     note("Gain: points of the mean of P@1, P@3 and P@5 on held-out documents that are lost without the part."),
+    ...untried(rows.filter((row) => row.tried === false)),
   ];
 }
 
