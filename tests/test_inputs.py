@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -72,3 +74,16 @@ def test_columns_are_cut_or_added() -> None:
     X = sp.csr_matrix(np.array([[1.0, 2.0], [0.0, 3.0]]))
     assert with_columns(X, 1).toarray().tolist() == [[1], [0]]
     assert with_columns(X, 3).toarray().tolist() == [[1, 2, 0], [0, 3, 0]]
+
+
+@pytest.mark.parametrize(
+    ("indices", "indptr"), [([0, 9], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 5, 2]), ([0, 1], [0, 1, 99])]
+)
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_matrix, sp.csr_array])
+def test_a_malformed_matrix_is_an_error_and_no_crash(indices: list[int], indptr: list[int], kind: Any) -> None:
+    matrix = kind(np.eye(2, dtype=np.float32))
+    matrix.indices, matrix.indptr = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
+    with pytest.raises(DataError, match="malformed"):
+        as_csr(matrix)
+    with pytest.raises(DataError, match="malformed"):
+        as_labels(matrix)

@@ -125,6 +125,7 @@ def as_csr(X: Any) -> sp.csr_matrix:
             )
     if np.issubdtype(X.dtype, np.complexfloating):
         raise DataError("Complex data not supported: X must hold real numbers")
+    check_indices(X, "X")
     matrix = sp.csr_matrix(X, dtype=np.float32, copy=True)
     matrix.sum_duplicates()
     bad = ~np.isfinite(matrix.data)
@@ -136,6 +137,16 @@ def as_csr(X: Any) -> sp.csr_matrix:
     return matrix
 
 
+def check_indices(matrix: Any, name: str) -> None:
+    """Raises where a sparse matrix has indices beyond its shape: scipy's compiled code would follow them anywhere."""
+    if not hasattr(matrix, "check_format"):  # formats that check it themselves
+        return
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{name} is a malformed {matrix.format} matrix: {error}") from None
+
+
 def as_labels(Y: Any, label_names: LabelNames = None) -> tuple[sp.csr_matrix, LabelNames]:
     """(CSR of ones, names or None) from a 0/1 matrix or from lists of names or of ids."""
     if isinstance(Y, np.ndarray) and Y.dtype.kind == "c":
@@ -143,6 +154,7 @@ def as_labels(Y: Any, label_names: LabelNames = None) -> tuple[sp.csr_matrix, La
     if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "bifu":
         Y = sp.csr_matrix(Y)
     if sp.issparse(Y):
+        check_indices(Y, "Y")
         return binary(Y), label_names
     rows = [_label_row(row, place) for place, row in enumerate(_rows_of(Y))]
     flat = [label for row in rows for label in row]

@@ -91,7 +91,7 @@ def markdown(records: Sequence[Record]) -> str:
     summaries = summarise(records)
     for data in dict.fromkeys(record["data"] for record in records):
         found = summaries.get(data, [])
-        lines += [f"## {data}", ""]
+        lines += [f"## {_escaped(data)}", ""]
         if found:
             lines += [*_table(found, (*QUALITY, *COSTS), _ratio_rows), "", *_table(found, DETAILS), ""]
         failed = [r for r in records if r["data"] == data and r["status"] != "ok"]
@@ -127,7 +127,17 @@ def _table(
     rows += more_rows(found, columns) if more_rows else []
     header = ["system", *(column.title for column in columns)]
     rule = ["---", *("---:" for _ in columns)]
-    return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
+    return ["| " + " | ".join(map(_escaped, row)) + " |" for row in (header, rule, *rows)]
+
+
+def _escaped(cell: str) -> str:
+    """A name may hold what would end the cell, begin HTML, or command a terminal.
+
+    >>> _escaped("a|b <i>")
+    'a&#124;b &lt;i>'
+    """
+    plain = "".join(letter if letter.isprintable() else " " for letter in cell)
+    return plain.replace("&", "&amp;").replace("|", "&#124;").replace("<", "&lt;")
 
 
 def _marked(summary: Summary, column: Column, found: Sequence[Summary]) -> str:
