@@ -59,6 +59,14 @@ RULES: tuple[Rule, ...] = (
         must_pay=False,
     ),
     Rule(
+        "bridge",
+        "default",
+        lambda s: 1.5e-7 * s.n_points * s.words * s.labels,
+        lambda s: not s.dense,
+        "sparse features: they are words",
+        after=("names",),
+    ),
+    Rule(
         "regression",
         "default",
         lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words) + 4e-5 * s.n_labels,

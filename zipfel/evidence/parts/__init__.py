@@ -6,6 +6,7 @@ A new one takes its file here, its line in PARTS, its rule in `evidence/rules.py
 from __future__ import annotations
 
 from zipfel.evidence.part import Part
+from zipfel.evidence.parts.bridge import BridgePart
 from zipfel.evidence.parts.classifiers import ClassifiersPart
 from zipfel.evidence.parts.forest import ForestPart
 from zipfel.evidence.parts.frequency import FrequencyPart
@@ -24,6 +25,7 @@ PARTS: dict[str, type[Part]] = {
         ClassifiersPart,
         FrequencyPart,
         NamesPart,
+        BridgePart,
         RegressionPart,
         TreePart,
         LabelSetsPart,
