@@ -65,3 +65,15 @@ def test_where_rows_have_no_texts_there_is_no_such_part() -> None:
     found = Zipfel(threads=1).fit(X, y)
     assert isinstance(found.method_, Auto)
     assert "names" not in {tried.part for tried in found.method_.plan_ if tried.tried}
+
+
+def test_documents_of_an_unseen_label_may_come_later(model: Zipfel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    grown = Zipfel.load(tmp_path / "m")
+    grown.partial_fit(["The zeppelins: a story", "The canals: a story"], [["zeppelin"], ["x:canal"]])
+    assert "zeppelin" in grown.predict(["The zeppelins: a story"], k=2).names[0]
+    grown.save(tmp_path / "m2")
+    texts, _ = documents(5, 5, WORDS)
+    np.testing.assert_array_equal(
+        Zipfel.load(tmp_path / "m2").predict(texts, k=3).labels, grown.predict(texts, k=3).labels
+    )

@@ -39,8 +39,11 @@ class Analysed(NamedTuple):
 class Lexicon:
     """Grows while names are taken in, and is fixed from then on.
 
-    stems: stem -> number; forms: word as it is spelt in a name -> number.
+    stems: stem -> number; forms: word as it is spelt in a name -> number. Copies of a model share it: what it remembers
+    is the same for all.
     """
+
+    __slots__ = ("_lock", "_numbers", "_part_at", "_parts_of_all", "_starts", "_stemmer", "_words", "forms", "stems")
 
     def __init__(self, stemmer: Stemmer = light_stem, stems: Sequence[str] = (), forms: Sequence[str] = ()) -> None:
         self._stemmer = stemmer
@@ -59,12 +62,16 @@ class Lexicon:
     def n_stems(self) -> int:
         return len(self.stems)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Lexicon:
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copies, without what is remembered."""
+        """For pickle, without what is remembered."""
         return {"_stemmer": self._stemmer, "stems": self.stems, "forms": self.forms, "_starts": self._starts}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        for name, value in state.items():
+            setattr(self, name, value)
         self._lock = Lock()
         self._forget()
 
@@ -116,7 +123,7 @@ class Lexicon:
     # -- words of texts
 
     def _forget(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers = dict[str, int]()
         self._words = Growing(np.int32, 2)
         self._part_at = Growing(np.int32, 1)
         self._part_at.add(0)
