@@ -26,6 +26,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 FEATURES_A_POINT, POINTS_A_LABEL, SMALLEST = 75, 1.5, 3_000
+PROGRAM_MB = 240
+"""Held by the program and its libraries, whatever the data."""
 BYTES_A_FEATURE, BYTES_AN_ANSWER = 6, 12
 """A feature on the way: its number and two bytes; a label with its score and its shard's number."""
 HELD_OUT, CANDIDATES, EVIDENCE = 50_000, 100, 20
@@ -40,7 +42,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Curve:
-    """a L^b of CPU seconds, megabytes held while fitting, and megabytes of the model."""
+    """(a, b) in a L^b of CPU seconds, megabytes held while fitting besides the program, and the model's megabytes."""
 
     seconds: tuple[float, float]
     held: tuple[float, float]
@@ -51,7 +53,10 @@ class Curve:
         own = [row for row in rows if row["system"] == system and row["labels"] >= SMALLEST]
         own = [row for row in own if row["points"] >= POINTS_A_LABEL * row["labels"]]
         labels = np.array([row["labels"] for row in own], dtype=np.float64)
-        return cls(*(_power(labels, np.array([row[key] for row in own])) for key in ("fit", "peak_mb", "model_mb")))
+        fit, peak, model = (
+            np.array([row[key] for row in own], dtype=np.float64) for key in ("fit", "peak_mb", "model_mb")
+        )
+        return cls(_power(labels, fit), _power(labels, np.maximum(peak - PROGRAM_MB, 1)), _power(labels, model))
 
 
 def _power(x: Array, y: Array) -> tuple[float, float]:

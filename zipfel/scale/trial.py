@@ -145,9 +145,11 @@ def main(folder: Path) -> None:
     before = held_memory()
     fit(data.take(np.arange(min(_WARM_UP, data.n_points))))
     start = held_memory()
+    ended = False
     with watched(job["limit"]) as watch, suppress(Halted, MemoryError):
         fit(data)
-    result = {"warm": start - before, "growth": watch.peak - start, "is_over": watch.is_over}
+        ended = True
+    result = {"warm": start - before, "growth": watch.peak - start, "is_over": watch.is_over or not ended}
     (folder / "result.json").write_text(json.dumps(result))
 
 
