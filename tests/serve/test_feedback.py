@@ -26,6 +26,14 @@ def test_the_last_verdict_holds_and_texts_without_an_accepted_label_are_left_out
     assert read_feedback(db, after=found.last).texts == []
 
 
+def test_a_verdict_can_be_taken_back(tmp_path: Path) -> None:
+    db = tmp_path / "db"
+    add_feedback(db, "m", "one", ["a", "b"], ["c"])
+    add_feedback(db, "m", "one", [], [], ["a", "c"])
+    found = read_feedback(db)
+    assert (found.texts, found.tags, found.n_rejected) == (["one"], [["b"]], 0)
+
+
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "db").write_text("no database, but long enough to be looked at as one " * 40)
     with pytest.raises(DataError, match="feedback"):
