@@ -72,6 +72,13 @@ def record_here(method: str, data: str) -> None:
     print(json.dumps(found))
 
 
+def _write(told: dict[str, Any]) -> None:
+    lines = (
+        f" {json.dumps(name)}: [\n  " + ",\n  ".join(map(json.dumps, found)) + "\n ]" for name, found in told.items()
+    )
+    Path(RECORD).write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
         record_here(*sys.argv[2:])
@@ -80,11 +87,8 @@ def main() -> None:
     for method in sys.argv[1:] or METHODS:
         for data in ("texts", "rows"):
             told[f"{method} {data}"] = record(method, data)
+            _write(told)
             print(method, data, len(told[f"{method} {data}"]), sum(e[2] for e in told[f"{method} {data}"]))
-    lines = (
-        f" {json.dumps(name)}: [\n  " + ",\n  ".join(map(json.dumps, found)) + "\n ]" for name, found in told.items()
-    )
-    Path(RECORD).write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

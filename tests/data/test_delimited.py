@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from zipfel.data import read, read_documents
+from zipfel.data.chunks import read_chunks
 from zipfel.data.delimited import LISTS, label_separator
 from zipfel.errors import DataError
 
@@ -123,3 +124,15 @@ def test_one_label_a_cell_can_be_said(put) -> None:
     path = put("t.csv", 'text,labels\none,"Smith, John"\n')
     assert read(path, label_separator="none").label_names == ["Smith, John"]
     assert read(path).label_names == ["Smith", "John"]
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt"])
+def test_annifs_form_may_have_more_commas_than_tabs(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('One, two, three; "four"\t<http://x/1> <http://x/2>\nfive, "six\t<http://x/2>\n')
+    found = read(tmp_path / name)
+    assert list(found.texts or ()) == ['One, two, three; "four"', 'five, "six']
+    assert found.label_names == ["http://x/1", "http://x/2"]
+    documents = [
+        text for chunk in read_chunks(str(tmp_path / name), texts=True) for text in chunk.documents.texts or ()
+    ]
+    assert documents == list(found.texts or ())

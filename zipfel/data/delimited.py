@@ -68,7 +68,9 @@ def first_line(stream: Stream) -> str:
 
 
 def column_separator(header: str) -> str:
-    """Of tab, comma and semicolon the one that splits the header most."""
+    """Of tab, comma and semicolon the one that splits the header most; a tab where the first line is Annif's form."""
+    if is_annif(header):
+        return "\t"
     return max("\t,;", key=lambda separator: len(split_cells(header, separator)[0]))
 
 
