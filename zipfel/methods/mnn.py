@@ -57,7 +57,7 @@ from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import fingerprints
 
 SOURCES = ("labels", "sets", "points")
-NEIGHBOURS, SHARPNESS = {"contrastive": (20, 80, 160), "infonce": (20, 40, 80, 160, 320)}, (5.0, 10.0, 20.0)
+NEIGHBOURS, SHARPNESS = {"contrastive": (20, 80, 160), "infonce": (20, 80, 320)}, (5.0, 10.0, 20.0)
 _MANY = 20_000
 """Points from which on batches are larger."""
 _STEPS, _EPOCHS = 600, (8, 25)
@@ -103,7 +103,7 @@ class MnnConfig(declared.Config):
 
 SETTINGS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "contrastive": ({"negatives": 25, "keep": 0.8, "margin": 0.2}, {"negatives": 5, "keep": 0.5, "margin": 0.1}),
-    "infonce": ({"temperature": 0.05, "keep": 0.7}, {"temperature": 0.15, "keep": 0.7}),
+    "infonce": ({"temperature": 0.05, "keep": 0.7}, {"temperature": 0.15, "keep": 0.5}),
 }
 """Values of a loss of which held-out points choose, where none is set."""
 PAPER = {"loss": "contrastive", "encoders": 1, "precision": "float32", "rarity": 0.0, "ranking": "blend"}
