@@ -48,7 +48,7 @@ def page_of(browser: Browser, address: str, *, size: str = "desktop", **context:
     allowed = context.pop("faults", ())
     opened = browser.new_context(viewport={"width": width, "height": height}, **context)
     page = opened.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))

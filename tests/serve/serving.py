@@ -73,7 +73,7 @@ def in_thread(folder: Path, **settings: object) -> Iterator[tuple[str, Service]]
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        until(lambda: found or service.failure)
+        until(lambda: found or service.failure, 60)
         yield found[0], service
     finally:
         server.should_exit = True

@@ -169,7 +169,7 @@ def test_slow_clients_do_not_stop_the_others(address: str) -> None:
             start = time.perf_counter()
             assert predicts(address)
             times.append(time.perf_counter() - start)
-        assert sorted(times)[98] < 0.5
+        assert sorted(times)[98] < 2
     finally:
         stop.set()
         for thread in slow:
