@@ -57,18 +57,41 @@ _RUN = 1 << 14
 class Zipfel(Deciding, Conventions):
     """Tags documents with the right few of many labels.
 
-    >>> model = Zipfel(method="knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
-    >>> next(model.predict(["red bikes and a bike"], k=1).rows())[0][0]
-    'bike'
+    >>> texts = ["a red bike", "a blue boat", "a red boat", "oil for a bike"] * 5
+    >>> labels = [["bike"], ["boat"], ["boat"], ["bike", "oil"]] * 5
+    >>> model = Zipfel(preset="quick").fit(texts, labels)
+    >>> model.predict(["my red bike"], k=1).names
+    [['bike']]
+    >>> model.evaluate(texts, labels)["P@1"]
+    1.0
 
-    method: which system learns (`zipfel methods` lists them); preset: a named set of its parameters.
-    weighting: for ready-made sparse features: none, l2, tfidf, or auto (chosen on a split of train).
+    Other things to do with a fitted model: `explain` a document, accept labels by a threshold with `predict_sets`, add
+    documents with `partial_fit`, `save` it and `Zipfel.load` it again.
+
+    Parameters:
+
+    method: which method learns; `zipfel methods` lists them.
+    preset: a named set of the method's parameters, e.g. "quick" or "thorough".
+    weighting: of ready-made sparse features: "none", "l2", "tfidf", or "auto" (chosen on a split of the training set).
     vectorizer: parameters of the text features, e.g. {"ngrams": 2}.
-    valid_share: share of train that is held out for the method's choices; None leaves that to the method.
-    propensity: of PSP and PSnDCG: "A,B", or the data set of the Extreme Classification Repository that has them.
-    verbose: what `fit` logs on standard error: 0 nothing, 1 phases with their seconds and choices, 2 all. The logger
-    "zipfel" has the same for programs that configure `logging`; so has the environment variable ZIPFEL_LOG.
-    params: the method's own parameters, e.g. n_neighbors=50.
+    valid_share: share of the training set that is held out for the method's choices. None: the method decides.
+    propensity: constants of PSP and PSnDCG: "A,B", or the name of a data set of the Extreme Classification Repository.
+    seed: start of all random numbers. Same seed, threads and data give the same model.
+    threads: cores for fitting and predicting. None: all.
+    time_budget: seconds that `fit` may take. None: no limit.
+    device: where networks train: "cpu", "cuda" or "mps".
+    verbose: what `fit` logs on standard error: 0 nothing, 1 phases with their seconds and choices, 2 everything. The
+        logger "zipfel" and the environment variable ZIPFEL_LOG have the same.
+    params: the method's own parameters, e.g. n_neighbors=50; `zipfel methods NAME` lists them.
+
+    Arguments of several calls:
+
+    X: documents: a list of texts, a numpy array, a scipy sparse matrix, a DataFrame or a `Dataset`.
+    y: labels of each document: lists of names, lists of ids, or a 0/1 matrix. A `Dataset` brings its own.
+    text, labels: columns of X, if X is a DataFrame.
+    label_names: names of the columns, if y is a matrix or has ids.
+    k, ks: labels of each document that are predicted or counted.
+    threshold: a probability, "auto" or "auto:document"; see `predict_sets`.
     """
 
     def __init__(
@@ -121,11 +144,17 @@ class Zipfel(Deciding, Conventions):
         labels: str | None = None,
         run: Run | None = None,
     ) -> Self:
-        """Learns from texts or a matrix X and labels y (0/1 matrix, lists of names, or lists of ids), or a Dataset.
+        """Learns from documents X with labels y, or from a Dataset.
 
-        text, labels: columns, where X is a DataFrame.
-        vocabulary: concepts, or their file; labels are their identifiers or unique names, and every concept can be
-        predicted. unknown_labels: skip labels that are no concept, or refuse them.
+        valid: documents for the method's choices, as (X, y) or a Dataset. None: a part of the training set is held out.
+        vocabulary: concepts, or their file. Labels are identifiers or unique names of concepts, and every concept can
+        be predicted.
+        unknown_labels: "skip" labels that are no concept, or "refuse" them.
+        run: seed, threads, limits and progress for programs that control a fit. None: those of the estimator.
+
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> model.n_labels_
+        2
         """
         train = as_dataset(X, y, label_names=label_names, text=text, labels=labels)
         weigh = Propensity.of(train.name or "") if self.propensity is None else Propensity.parse(self.propensity)
@@ -193,11 +222,15 @@ class Zipfel(Deciding, Conventions):
 
     @holding_signals
     def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
-        """Adds documents to a fitted model without training it again: they have a vote at once, for new labels too.
+        """Adds documents to a fitted model without training it again. They vote at once, for new labels as well.
 
-        Only methods whose training points vote can do that. A model that is not fitted yet is fitted. Other threads may
-        predict meanwhile: they see the model before or after. A failed update leaves the model as it was. Of a Dataset,
-        documents that the model knows by their ids are left out; without ids, a Dataset that it has learned already.
+        Only methods whose training documents vote can do that: auto, knn and dxml. A model that is not fitted is
+        fitted. Other threads may predict during an update. A failed update leaves the model unchanged. Documents of a
+        Dataset whose ids the model knows are skipped.
+
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> model.partial_fit(["a green kite"], [["kite"]]).predict(["green"], k=1).names
+        [['kite']]
         """
         if not hasattr(self, "method_"):
             return self.fit(X, y, label_names=label_names)
@@ -256,9 +289,12 @@ class Zipfel(Deciding, Conventions):
     def predict(self, X: Any, k: int = 5, *, text: Names = None) -> Ranking:
         """The k best labels of each document, best first, with their probabilities.
 
-        A ranking has no more columns than there are labels. A bonus for rare labels counts in the order but not in the
-        probabilities, so these may rise within a row. text: the column with the texts, or several, where X is a
-        DataFrame.
+        A ranking has at most as many columns as there are labels. A bonus for rare labels changes the order and not the
+        probabilities, so probabilities may rise within a row.
+
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> [label for label, probability in model.predict(["red"], k=2)[0]]
+        ['bike']
         """
         now = self._fitted()
         if not isinstance(k, int | np.integer) or k < 1:
@@ -286,15 +322,26 @@ class Zipfel(Deciding, Conventions):
         return self.label_changes_.ranked(rank, k, self.n_labels_)
 
     def predict_scores(self, X: Any, k: int = 100) -> sp.csr_matrix:
-        """(n, n_labels) CSR with the scores of the k best labels of each document."""
+        """The scores of the k best labels of each document, as a sparse matrix (n, n_labels).
+
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> model.predict_scores(["a red bike"]).shape
+        (1, 2)
+        """
         now = self._fitted()
         return now.predict(X, min(k, now.n_labels_)).to_csr(now.n_labels_)
 
     @holding_signals
     def explain(self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5) -> Explained:
-        """Why one document, a text or a row of features, got its k best labels, or why it would get the given ones.
+        """Why one document gets its k best labels, or why it would get the given ones.
 
-        The scores are what the labels are ranked by, so that the evidence adds up to them; they are no probabilities.
+        document: a text or a row of features. labels: names or ids of the labels to explain. None: the k best.
+        The scores are what labels are ranked by. The evidence sums to them. They are no probabilities.
+
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> why = model.explain("my red bike", k=1)
+        >>> sorted(word for word, added in why.top("bike", 2))
+        ['bike', 'red']
         """
         now = self._fitted()
         names = now.label_names_ or [str(i) for i in range(now.n_labels_)]
@@ -314,16 +361,30 @@ class Zipfel(Deciding, Conventions):
     # -- keeping ---------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Writes the model folder; an older model in its place is replaced in one step when the new one is complete.
+        """Writes the model folder. An older model in its place is replaced in one step when the new one is complete.
 
-        force: replace a folder that holds something else than a model, too.
+        folder: where to; it is made. force: replace a folder that holds something else than a model.
+
+        >>> import tempfile
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model")
+        ...     same = Zipfel.load(f"{folder}/model")
+        >>> same.predict(["a boat"], k=1).names
+        [['boat']]
         """
         save_model(folder, files_of(self._fitted()), force)
 
     @classmethod
     @holding_signals
     def load(cls: type[Self], folder: str | Path) -> Self:
-        """Reads a model folder; `ModelFileError` says what is wrong with one that can't be used."""
+        """Reads the model in a folder. `ModelFileError` says what is wrong with one that cannot be used.
+
+        >>> Zipfel.load("no/such/folder")
+        Traceback (most recent call last):
+        ...
+        zipfel.errors.ModelFileError: ...
+        """
         files = load_model(folder)
         try:
             return restored(cls, files)

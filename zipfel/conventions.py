@@ -44,11 +44,25 @@ class Conventions:
         return [p.name for p in found if p.name != "self" and p.kind is not inspect.Parameter.VAR_KEYWORD]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
-        """All parameters by name: the estimator's own, and those given for its method."""
+        """All parameters by name: the estimator's own, and those given for its method.
+
+        deep: without effect; scikit-learn's signature has it.
+
+        >>> from zipfel import Zipfel
+        >>> Zipfel("knn", n_neighbors=20).get_params()["n_neighbors"]
+        20
+        """
         return {**{name: getattr(self, name) for name in self._own_names()}, **self._params}
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Sets parameters by name; an unknown one is a `ParameterError` that names the nearest."""
+        """Sets parameters by name. An unknown name is a `ParameterError` that suggests the nearest one.
+
+        params: names and values, as in `Zipfel(...)`.
+
+        >>> from zipfel import Zipfel
+        >>> Zipfel("knn").set_params(n_neighbors=20, seed=1).seed
+        1
+        """
         own = set(self._own_names())
         refuse_other_names(params, own)
         for name, value in params.items():
@@ -65,7 +79,12 @@ class Conventions:
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """(n_labels,) the labels, in the order of the columns of `decision_function`: names, or else numbers."""
+        """(n_labels,) the labels in the order of `decision_function`'s columns: names, or numbers if there are none.
+
+        >>> from zipfel import Zipfel
+        >>> Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]]).classes_.tolist()
+        ['bike', 'boat']
+        """
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this Zipfel is not fitted yet, so it has no classes_: call fit first")
         if self.label_names_ is None:
@@ -73,7 +92,12 @@ class Conventions:
         return np.array(self.label_names_, dtype=object)
 
     def decision_function(self, X: Any) -> sp.csr_matrix:
-        """(n, n_labels) CSR with the scores of the 100 best labels of each document, under scikit-learn's name."""
+        """The scores of the 100 best labels of each document, sparse (n, n_labels), under scikit-learn's name.
+
+        >>> from zipfel import Zipfel
+        >>> Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]]).decision_function(["bike"]).shape
+        (1, 2)
+        """
         scores: sp.csr_matrix = self.predict_scores(X)  # type: ignore[attr-defined]
         return scores
 

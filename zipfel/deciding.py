@@ -79,7 +79,7 @@ class Deciding(Snapshots):
     # -- sets of labels
 
     def predict_proba(self, X: Any, k: int = 100, *, text: Names = None) -> sp.csr_matrix:
-        """(n, n_labels) CSR with the probabilities of the k best labels of each document; the others are not stored.
+        """Probabilities of the k best labels of each document, sparse (n, n_labels). The others are not stored.
 
         >>> from zipfel import Zipfel
         >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
@@ -102,10 +102,12 @@ class Deciding(Snapshots):
     ) -> Ranking:
         """The labels that are accepted: rows of different lengths, best first, with their probabilities.
 
-        threshold: a probability; "auto", the thresholds with the best micro-F1 on held-out documents (this without any
-        option); or "auto:document", for the best mean F1 of a document. limit: labels of a document at most.
-        optimise: the `limit` (5) labels that are best by precision, recall, micro-f1, macro-f1, psp or coverage.
-        together: chosen for all documents of X at once, so that the expected metric of them all is largest.
+        threshold: a probability; "auto" (default): the thresholds with the best micro-F1 on held-out documents;
+        "auto:document": the one with the best mean F1 of a document.
+        limit: the most labels of a document.
+        optimise: a metric instead of a threshold: precision, recall, micro-f1, macro-f1, psp or coverage. Each document
+        gets the `limit` labels (5 by default) that are best by it.
+        together: choose for all documents of X at once, so that their expected metric is largest.
 
         >>> from zipfel import Zipfel
         >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20)
@@ -124,7 +126,16 @@ class Deciding(Snapshots):
         *,
         together: bool = False,
     ) -> Chooser:
-        """What `predict_sets` does with a ranking of `width` labels."""
+        """What `predict_sets` does with a ranking of `width` labels: for programs that have the ranking already.
+
+        threshold, limit, optimise, together: as in `predict_sets`.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20)
+        >>> width, choose = model.chooser(threshold=0.5)
+        >>> choose(model.predict(["a bike"], k=width)).names
+        [['bike']]
+        """
         if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
             raise ParameterError(f"limit must be at least 1, got {limit!r}")
         if together and optimise is None:
@@ -155,10 +166,18 @@ class Deciding(Snapshots):
         text: Names = None,
         labels: str | None = None,
     ) -> dict[str, float]:
-        """All metrics of the predictions for X against the true labels; X may be a Dataset, or a DataFrame.
+        """All metrics of the predictions for X against the true labels y, by name; docs/metrics.md has the formulas.
 
-        threshold: as in `predict_sets`; adds the metrics of the sets of labels that reach it ("micro-F1@t", ...).
-        propensity: "A,B" of PSP and PSnDCG or a data set that has them; None: those that the model was fitted with.
+        ks: the k of "P@k" and so on.
+        threshold: as in `predict_sets`; adds metrics of the labels that reach it ("micro-F1@t", ...).
+        propensity: "A,B" of PSP and PSnDCG, or a data set that has them. None: those that the model was fitted with.
+
+        >>> from zipfel import Zipfel
+        >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+        >>> model = Zipfel("knn").fit(texts, tags)
+        >>> scores = model.evaluate(texts, tags, ks=(1,))
+        >>> scores["P@1"], scores["R@1[torso]"]
+        (1.0, 1.0)
         """
         return self.measure(X, y, ks=ks, threshold=threshold, propensity=propensity, text=text, labels=labels).scores
 
@@ -173,7 +192,16 @@ class Deciding(Snapshots):
         text: Names = None,
         labels: str | None = None,
     ) -> Measured:
-        """`evaluate`, with the ranking and the truth that the metrics come from."""
+        """What `evaluate` gives, with the ranking and the truth that the metrics come from.
+
+        ks, threshold, propensity: as in `evaluate`.
+
+        >>> from zipfel import Zipfel
+        >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+        >>> model = Zipfel("knn").fit(texts, tags)
+        >>> model.measure(texts, tags).ranking.shape
+        (40, 2)
+        """
         now = self._fitted()
         weigh = now._propensity() if propensity is None else Propensity.parse(propensity)
         ks = tuple(ks)
@@ -191,7 +219,16 @@ class Deciding(Snapshots):
 
     @holding_signals
     def reliability(self, X: Any, y: Any = None, *, k: int = 5) -> Reliability | None:
-        """Whether of the labels that are called 70 % likely 70 % are true; None where scores are no probabilities."""
+        """How often labels of each probability are true, for a reliability diagram. None: scores are no probabilities.
+
+        k: labels of each document that are counted.
+
+        >>> from zipfel import Zipfel
+        >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+        >>> model = Zipfel("knn").fit(texts, tags)
+        >>> sum(model.reliability(texts, tags, k=1).size)
+        40
+        """
         now = self._fitted()
         p, hits = top_pairs(now._ranked(documents_of(X, None), k), now._truth(as_dataset_of_any(X, y)), k)
         return reliability(p, hits) if len(p) and p.min() >= 0 and p.max() <= 1 else None
@@ -226,7 +263,14 @@ class Deciding(Snapshots):
         return LabelReport.of(given, truth, now.label_counts_, known.label_names)
 
     def score(self, X: Any, y: Any) -> float:
-        """P@1, for scikit-learn's searches."""
+        """P@1, for scikit-learn's searches.
+
+        >>> from zipfel import Zipfel
+        >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+        >>> model = Zipfel("knn").fit(texts, tags)
+        >>> model.score(texts, tags)
+        1.0
+        """
         return self.evaluate(X, y, ks=(1,))["P@1"]
 
     def _propensity(self) -> Propensity:
@@ -246,9 +290,15 @@ class Deciding(Snapshots):
 
     @holding_signals
     def calibrate(self: Self, X: Any, y: Any = None, *, text: Names = None, labels: str | None = None) -> Self:
-        """Learns probabilities and thresholds anew from tagged documents, which the model must not have trained on.
+        """Learns probabilities and thresholds anew from tagged documents that the model was not trained on.
 
-        The ranking stays as it is. As few as a hundred documents help where they are unlike the training data.
+        The ranking stays the same. A hundred documents are enough if they differ from the training set.
+
+        >>> from zipfel import Zipfel
+        >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+        >>> model = Zipfel("knn").fit(texts, tags)
+        >>> model.calibrate(["red bikes", "blue boats"] * 10, [["bike"], ["boat"]] * 10).predict(["a bike"], k=1).names
+        [['bike']]
         """
         now = self._fitted()
         rows, texts = now.rows_.read(documents_of(X, text))

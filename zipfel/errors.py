@@ -8,11 +8,21 @@ from pathlib import Path
 
 
 class ZipfelError(Exception):
-    """Base of every error that zipfel raises on purpose; the command line prints it in one sentence."""
+    """Base of every error that zipfel raises on purpose. The command line prints its sentence without a traceback.
+
+    >>> issubclass(DataError, ZipfelError)
+    True
+    """
 
 
 class DataError(ZipfelError, ValueError):
-    """A data file or array that breaks the rules of its format; names the place and the remedy."""
+    """A data file or array that breaks the rules of its format. The message has the place and the remedy.
+
+    message: what is wrong; path, line: where; remedy: what to do.
+
+    >>> str(DataError("labels must be a list", path="train.jsonl", line=2, remedy='["one", "two"]'))
+    'train.jsonl:2: labels must be a list (["one", "two"])'
+    """
 
     def __init__(
         self, message: str, *, path: str | Path | None = None, line: int | None = None, remedy: str = ""
@@ -23,38 +33,83 @@ class DataError(ZipfelError, ValueError):
 
 
 class DataWarning(UserWarning):
-    """Data that can be used, but that look as if they were not what the user thinks they are."""
+    """A warning about data that can be used and probably contain a mistake.
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", DataWarning)  # makes it an error
+    """
 
 
 class ParameterError(ZipfelError, ValueError):
-    """A parameter with an unknown name or a value outside of its constraints."""
+    """A parameter with an unknown name or a value outside its constraints.
+
+    >>> from zipfel import Zipfel
+    >>> Zipfel("knn", n_neighbours=5).fit(["a red bike"], [["bike"]])
+    Traceback (most recent call last):
+    ...
+    zipfel.errors.ParameterError: ... (did you mean 'n_neighbors'?)
+    """
 
 
 class NotFittedError(ZipfelError, ValueError, AttributeError):
-    """A model was asked for something that only a fitted model has."""
+    """A call that needs a fitted model.
+
+    >>> from zipfel import Zipfel
+    >>> Zipfel().predict(["a red bike"])
+    Traceback (most recent call last):
+    ...
+    zipfel.errors.NotFittedError: this Zipfel is not fitted yet: call fit first, or Zipfel.load(folder)
+    """
 
 
 class ModelFileError(ZipfelError, ValueError):
-    """A model folder that is truncated, altered, of a newer version, or not a model."""
+    """A model folder that is truncated, altered, of a newer version, or not a model.
+
+    >>> from zipfel import Zipfel
+    >>> Zipfel.load("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    zipfel.errors.ModelFileError: ...
+    """
 
 
 class SaveError(ModelFileError):
-    """A model can't be written where it should be; says why, and where it is instead."""
+    """A model that cannot be written to its folder. The message says why, and where the model is instead.
+
+    >>> issubclass(SaveError, ModelFileError)
+    True
+    """
 
 
 class ResourceError(ZipfelError, MemoryError):
-    """The job would not fit in this machine's memory; raised before the work starts."""
+    """A job that does not fit into memory. Raised before the work starts.
+
+    >>> issubclass(ResourceError, MemoryError)
+    True
+    """
 
 
 class MissingExtraError(ZipfelError, ImportError):
-    """An optional package is not installed; names the pip command."""
+    """An optional package that is not installed. The message has the pip command.
+
+    package: the missing one; extra: the extra of zipfel that has it; purpose: what needs it.
+
+    >>> str(MissingExtraError("ray", "scale", "--workers"))
+    "--workers needs the package 'ray': pip install 'zipfel[scale]'"
+    """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the package {package!r}: pip install 'zipfel[{extra}]'")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint such as " (did you mean 'knn'?)", or the list of what there is when nothing is near."""
+    """A hint such as " (did you mean 'knn'?)", or the list of known words if none is similar.
+
+    word: what was given; known: what there is.
+
+    >>> nearest("kn", ["knn", "ova"])
+    " (did you mean 'knn'?)"
+    """
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if close:

@@ -28,7 +28,7 @@ _SHOWN_ROWS, _SHOWN_WIDTH, _TABLE_ROWS = 5, 100, 20
 
 @dataclass(frozen=True, repr=False)
 class Ranking:
-    """Labels of n documents, best first; equal scores go to the lowest label id.
+    """Labels of n documents, best first. Of equal scores the lowest label id comes first.
 
     >>> ranking = Ranking(np.array([[1, 0], [0, -1]]), np.array([[0.9, 0.5], [0.25, -np.inf]]), ["bike", "boat"])
     >>> ranking
@@ -43,10 +43,13 @@ class Ranking:
     A row is a list of (label, score) pairs: `ranking[i]`, `for row in ranking`. A slice, a mask or several row numbers
     give a Ranking. `to_frame()` is a table of pandas or polars, `np.asarray(ranking)` the label ids.
 
+    >>> ranking.n_points, ranking.k, ranking.shape, len(ranking)
+    (2, 2, (2, 2), 2)
+
     labels: (n, k) int64 label ids, `PAD` where a row has fewer than k labels (only at the row's end).
-    scores: (n, k) float32, -inf where labels is `PAD`. Of a fitted estimator they are probabilities, which may rise
-        within a row: a bonus for rare labels counts in the order only.
-    label_names: name of every label id, where the model knows names.
+    scores: (n, k) float32, -inf where labels is `PAD`. A fitted estimator gives probabilities. They may rise within a
+        row, because a bonus for rare labels changes the order only.
+    label_names: name of every label id, if the model has names.
     """
 
     labels: npt.NDArray[np.int64]
@@ -59,14 +62,17 @@ class Ranking:
 
     @property
     def n_points(self) -> int:
+        """Number of documents."""
         return int(self.labels.shape[0])
 
     @property
     def k(self) -> int:
+        """Number of columns: the most labels of a document."""
         return int(self.labels.shape[1])
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(n_points, k)."""
         return self.n_points, self.k
 
     def __len__(self) -> int:
@@ -125,8 +131,13 @@ class Ranking:
         return [[name for name, _ in row] for row in self]
 
     def to_frame(self) -> Any:
-        """A data frame of pandas, or else of polars, with a row for each label of a document: its number in the
-        ranking (`document`), its place from 1 on (`rank`), its name (`label`) and its `score`."""
+        """A data frame of pandas, or of polars if there is no pandas, with a row for each label of a document.
+
+        Columns: `document`, its number in the ranking; `rank`, from 1 on; `label`, the name; `score`.
+
+        >>> Ranking(np.array([[1, 0]]), np.array([[0.9, 0.5]]), ["bike", "boat"]).to_frame()["label"].to_list()
+        ['boat', 'bike']
+        """
         library = next((name for name in ("pandas", "polars") if importlib.util.find_spec(name)), None)
         if library is None:
             raise ZipfelError("to_frame needs pandas or polars: pip install pandas")
@@ -136,17 +147,35 @@ class Ranking:
         return data_frame(columns)
 
     def top(self, k: int) -> Ranking:
-        """The first k columns."""
+        """The first k columns.
+
+        >>> Ranking(np.array([[1, 0]]), np.array([[0.9, 0.5]])).top(1)[0]
+        [('1', 0.9)]
+        """
         return Ranking(self.labels[:, :k], self.scores[:, :k], self.label_names)
 
     def with_names(self, label_names: Sequence[str] | None) -> Ranking:
+        """The same labels and scores with other names. label_names: of every label id; None: numbers.
+
+        >>> Ranking(np.array([[1, 0]]), np.array([[0.9, 0.5]])).with_names(["bike", "boat"]).names
+        [['boat', 'bike']]
+        """
         return Ranking(self.labels, self.scores, label_names)
 
     def name(self, label: int) -> str:
+        """The name of a label id, or the number if there are no names.
+
+        >>> Ranking(np.array([[1]]), np.array([[0.9]]), ["bike", "boat"]).name(1)
+        'boat'
+        """
         return self.label_names[label] if self.label_names is not None else str(label)
 
     def rows(self) -> Iterator[list[tuple[str, float]]]:
-        """For each document its (label name, score) pairs, without the padding."""
+        """For each document its (label name, score) pairs, without the padding.
+
+        >>> list(Ranking(np.array([[1, -1]]), np.array([[0.5, -np.inf]]), ["bike", "boat"]).rows())
+        [[('boat', 0.5)]]
+        """
         for labels, scores in zip(self.labels.tolist(), self.scores.tolist(), strict=True):
             yield self._pairs(labels, scores)
 
@@ -154,7 +183,11 @@ class Ranking:
         return [(self.name(label), score) for label, score in zip(labels, scores, strict=True) if label != PAD]
 
     def to_csr(self, n_labels: int) -> sp.csr_matrix:
-        """(n, n_labels) scores; a label that is not ranked is not stored."""
+        """Scores as a sparse matrix (n, n_labels). A label that is not ranked is not stored.
+
+        >>> Ranking(np.array([[1, -1]]), np.array([[0.5, -np.inf]])).to_csr(n_labels=3).toarray().tolist()
+        [[0.0, 0.5, 0.0]]
+        """
         kept = self.labels != PAD
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         matrix = sp.csr_matrix((self.scores[kept], self.labels[kept], indptr), shape=(self.n_points, n_labels))
@@ -163,7 +196,11 @@ class Ranking:
 
     @classmethod
     def from_csr(cls, scores: sp.csr_matrix, k: int) -> Ranking:
-        """The k largest stored values of each row."""
+        """The k largest stored values of each row. scores: (n, n_labels), any sparse format.
+
+        >>> Ranking.from_csr(sp.csr_matrix(np.array([[0.1, 0.9, 0.0]])), k=1).labels.tolist()
+        [[1]]
+        """
         scores = scores.tocsr()
         n_points = scores.shape[0]
         rows = np.repeat(np.arange(n_points), np.diff(scores.indptr))
@@ -180,9 +217,12 @@ class Ranking:
     def from_dense(
         cls, scores: npt.NDArray[np.float32], k: int, labels: npt.NDArray[np.int64] | None = None
     ) -> Ranking:
-        """The k best of each row of (n, c) scores; `labels` (n, c) names the columns, by default 0..c-1.
+        """The k best of each row of scores (n, c). labels: (n, c) ids of the columns; None: 0 to c-1.
 
         A score of -inf is no candidate. Meant for a block of rows or for shortlists: the caller keeps n small.
+
+        >>> Ranking.from_dense(np.array([[0.1, 0.9, 0.5]], dtype=np.float32), k=2).labels.tolist()
+        [[1, 2]]
         """
         n_candidates = scores.shape[1]
         if labels is None:
@@ -205,6 +245,12 @@ class Ranking:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Ranking]) -> Ranking:
+        """One ranking of the documents of all parts, which have the same k and the same label names.
+
+        >>> one = Ranking(np.array([[1]]), np.array([[0.5]]))
+        >>> Ranking.concatenate([one, one]).n_points
+        2
+        """
         names = parts[0].label_names
         return cls(np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts]), names)
 

@@ -15,10 +15,13 @@ TAIL_UP_TO = 5
 def buckets(
     counts: npt.NDArray[np.integer], *, head_above: int = HEAD_ABOVE, tail_up_to: int = TAIL_UP_TO
 ) -> npt.NDArray[np.int8]:
-    """The bucket of each label, from its number of training points.
+    """The bucket of each label by its number of training documents: a place in `BUCKETS`.
 
-    Head: more than `head_above` points. Tail: at most `tail_up_to`, which includes labels that were never seen
-    in training. Torso: what lies between.
+    counts: (n_labels,) training documents. Head: more than `head_above`. Tail: at most `tail_up_to`, which includes
+    labels without training documents. Torso: all between.
+
+    >>> [BUCKETS[i] for i in buckets(np.array([500, 20, 0]))]
+    ['head', 'torso', 'tail']
     """
     counts = np.asarray(counts)  # (n_labels,)
     found = np.full(counts.shape, TORSO, dtype=np.int8)

@@ -18,7 +18,15 @@ _RUN = 1 << 22
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What a reader mended on the way in, and which columns it took (guessed)."""
+    """What a reader corrected, by number of rows or entries.
+
+    duplicate_features: features that stood twice in a row and were summed; duplicate_labels: labels that stood twice
+    and were merged; rows_without_labels, rows_without_features: rows that were kept; guessed: which columns it took.
+
+    >>> report = ReadReport(rows_without_labels=2)
+    >>> report.sentences(), report.counts()["rows_without_labels"]
+    (['2 rows have no labels; they are kept'], 2)
+    """
 
     duplicate_features: int = 0
     duplicate_labels: int = 0
@@ -27,11 +35,19 @@ class ReadReport:
     guessed: str = field(default="", compare=False)
 
     def counts(self) -> dict[str, int]:
-        """The numbers by name."""
+        """The numbers by name.
+
+        >>> ReadReport(duplicate_labels=1).counts()["duplicate_labels"]
+        1
+        """
         return {name: value for name, value in vars(self).items() if isinstance(value, int)}
 
     def sentences(self) -> list[str]:
-        """What a user should be told, one sentence each; empty where all was well."""
+        """What a user should know, one sentence each. Empty if nothing was corrected.
+
+        >>> ReadReport(duplicate_labels=1).sentences()
+        ['1 duplicate labels in a row were merged']
+        """
         said = [self.guessed] if self.guessed else []
         if self.duplicate_features:
             said.append(f"{self.duplicate_features:,} duplicate features in a row were summed")
@@ -46,11 +62,21 @@ class ReadReport:
 
 @dataclass(frozen=True)
 class Dataset:
-    """n documents: sparse features or raw texts (or both), and their labels.
+    """n documents with sparse features or texts (or both), and their labels.
+
+    >>> data = Dataset(label_matrix(np.array([0, 1]), np.array([1, 0]), (2, 2)), texts=["a boat", "a bike"])
+    >>> data.n_points, data.n_labels, data.n_features
+    (2, 2, 0)
+
+    `zipfel.data.read` makes one of a file.
 
     Y: (n, n_labels) CSR of float32 ones, indices sorted, no duplicates.
-    X: (n, n_features) CSR of float32, or None where only texts were read.
-    lines: (n,) the line of the file that each document stands in, where that is known.
+    X: (n, n_features) CSR of float32, or None if only texts were read.
+    texts, ids: (n,) text and identifier of each document, or None.
+    label_names, feature_names: names of the columns of Y and X, or None.
+    name: of the data set, e.g. the file's.
+    lines: (n,) the line of each document in its file, if that is known.
+    report: what the reader corrected.
     """
 
     Y: sp.csr_matrix
@@ -84,21 +110,29 @@ class Dataset:
 
     @property
     def n_points(self) -> int:
+        """Number of documents."""
         return int(self.Y.shape[0])
 
     @property
     def n_labels(self) -> int:
+        """Number of label columns, with and without documents."""
         return int(self.Y.shape[1])
 
     @property
     def n_features(self) -> int:
+        """Number of feature columns; 0 if there are only texts."""
         return 0 if self.X is None else int(self.X.shape[1])
 
     def __len__(self) -> int:
         return self.n_points
 
     def take(self, rows: npt.NDArray[np.intp]) -> Dataset:
-        """The given rows, in the given order; all labels and features stay."""
+        """The given rows, in the given order. All label and feature columns stay.
+
+        >>> data = Dataset(label_matrix(np.array([0, 1, 1]), np.array([1, 0, 1]), (2, 2)), texts=["a boat", "a bike"])
+        >>> data.take(np.array([1])).texts
+        ['a bike']
+        """
         return replace(
             self,
             Y=self.Y[rows],
@@ -109,18 +143,33 @@ class Dataset:
         )
 
     def runs(self, size: int) -> Iterator[Dataset]:
-        """Its rows in order, at most `size` of them at a time."""
+        """The rows in order, at most `size` at a time.
+
+        >>> data = Dataset(label_matrix(np.array([0, 1, 1]), np.array([1, 0, 1]), (2, 2)), texts=["a boat", "a bike"])
+        >>> [len(run) for run in data.runs(size=1)]
+        [1, 1]
+        """
         for start in range(0, self.n_points, size):
             yield self.take(np.arange(start, min(start + size, self.n_points)))
 
     def label_counts(self) -> npt.NDArray[np.int64]:
-        """Points a label, by label id."""
+        """(n_labels,) documents of each label.
+
+        >>> data = Dataset(label_matrix(np.array([0, 1, 1]), np.array([1, 0, 1]), (2, 2)), texts=["a boat", "a bike"])
+        >>> data.label_counts().tolist()
+        [1, 2]
+        """
         return np.bincount(self.Y.indices, minlength=self.n_labels).astype(np.int64)
 
     def relabel(self, label_names: Sequence[str], *, extend: bool = False) -> Dataset:
         """The same documents with columns in the order of `label_names`.
 
-        Labels that are not among them are dropped, or with `extend` get columns behind them.
+        Other labels are dropped, or with `extend` get columns behind.
+
+        >>> Y = label_matrix(np.array([0, 1]), np.array([0, 1]), (2, 2))
+        >>> data = Dataset(Y, texts=["a bike", "a boat"], label_names=["bike", "boat"])
+        >>> data.relabel(["boat", "bike"]).Y.toarray().tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
         """
         if self.label_names is None:
             raise DataError("relabel needs label names, and this data set has none")
@@ -139,7 +188,12 @@ class Dataset:
         return replace(self, Y=Y, label_names=names)
 
     def fingerprint(self) -> str:
-        """A hash of the contents, kept in models to tell what they were trained on."""
+        """A hash of the contents. Models keep that of their training set.
+
+        >>> data = Dataset(label_matrix(np.array([0, 1, 1]), np.array([1, 0, 1]), (2, 2)), texts=["a boat", "a bike"])
+        >>> data.fingerprint() == data.take(np.array([0, 1])).fingerprint()
+        True
+        """
         digest = hashlib.sha256()
         for matrix in (self.X, self.Y):
             if matrix is not None:
@@ -156,7 +210,13 @@ class Dataset:
 def label_matrix(
     rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer], shape: tuple[int, int]
 ) -> sp.csr_matrix:
-    """(n, n_labels) CSR of float32 ones; duplicates are merged, indices sorted."""
+    """A sparse matrix of ones; duplicates are merged, indices sorted.
+
+    rows, columns: of each one; shape: (n, n_labels).
+
+    >>> label_matrix(np.array([0, 0]), np.array([1, 1]), (1, 2)).toarray().tolist()
+    [[0.0, 1.0]]
+    """
     Y = sp.csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
     Y.sum_duplicates()
     Y.data[:] = 1.0
@@ -164,7 +224,11 @@ def label_matrix(
 
 
 def binary(Y: sp.spmatrix | sp.sparray) -> sp.csr_matrix:
-    """Any sparse matrix as labels: what is stored and not zero counts as one."""
+    """Any sparse matrix Y as labels: each value that is not zero becomes one.
+
+    >>> binary(sp.csr_matrix(np.array([[0.5, 0.0]]))).toarray().tolist()
+    [[1.0, 0.0]]
+    """
     Y = sp.csr_matrix(Y, dtype=np.float32, copy=True)
     Y.sum_duplicates()
     Y.eliminate_zeros()

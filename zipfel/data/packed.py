@@ -54,12 +54,25 @@ _RUN = 1 << 22
 
 
 def is_packed(path: str | Path) -> bool:
-    """Whether this is a folder that `zipfel data pack` made."""
+    """Whether path is a folder that `zipfel data pack` made.
+
+    >>> is_packed("train.jsonl")
+    False
+    """
     return (Path(path) / MANIFEST).is_file()
 
 
 def open_packed(folder: str | Path) -> Dataset:
-    """The data set of a packed folder. Every index is checked; checksums are left to `check_packed`."""
+    """The data set of a packed folder. Every index is checked; checksums are checked by `check_packed`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from zipfel.data import pack, synth, write
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write(synth(20, 100, 10), f"{folder}/small.txt")
+    ...     _ = pack(f"{folder}/small.txt", f"{folder}/packed")
+    ...     open_packed(f"{folder}/packed").n_points
+    20
+    """
     path = Path(folder)
     manifest = read_manifest(path)
     found = _Files(path, manifest["files"])
@@ -82,7 +95,16 @@ def open_packed(folder: str | Path) -> Dataset:
 
 
 def check_packed(folder: str | Path) -> Dataset:
-    """`open_packed` after comparing the checksum of every file, which reads all of them."""
+    """`open_packed` after comparing the checksum of every file in the folder, which reads all of them.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from zipfel.data import pack, synth, write
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write(synth(20, 100, 10), f"{folder}/small.txt")
+    ...     _ = pack(f"{folder}/small.txt", f"{folder}/packed")
+    ...     check_packed(f"{folder}/packed").n_labels
+    10
+    """
     path = Path(folder)
     for name, entry in read_manifest(path)["files"].items():
         if digest_file(path / name).hexdigest() != entry["sha256"]:

@@ -41,11 +41,13 @@ def pack(
     force: bool = False,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> Dataset:
-    """Packs a data file into the folder `out` and opens it: `read(out)` then gives what `read(source)` gives.
+    """Packs the data file `source` into the folder `out` and opens it. `read(out)` gives what `read(source)` gives.
 
-    workers: processes that parse JSON lines, fastText and plain text. force: an older packed folder is replaced.
-    on_rows: called with the number of rows that were added, now and then.
-    A call that was stopped goes on where it was, if the source and the options are the same.
+    format, labels, text_column, label_column, id_column, label_separator: as in `read`.
+    need_labels: whether a row without a field of labels is an error.
+    workers: processes that parse JSON lines, fastText and plain text. force: replace an older packed folder.
+    on_rows: called now and then with the number of rows that were added.
+    A call that was stopped continues if the source and the options are the same.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -77,16 +77,25 @@ def read(
     id_column: str | None = None,
     label_separator: str | None = None,
 ) -> Dataset:
-    """Reads a file of labelled rows: plain, .gz, .zst, or "-" for standard input; or a folder of packed data.
+    """Reads labelled documents from a file (plain, .gz or .zst), standard input or a folder of packed data.
 
-    format: one of `zipfel.data.FORMATS`, or "auto". labels: the second file of the formats that have one (labels of
-    "xmc-pair" and "npz", the XML of "arff"); found by itself where it lies beside under the usual name.
-    label_names, feature_names: files with one name a line; labels.txt and features.txt beside an XMC file are
-    picked up.
-    text_column, label_column, id_column: fields of JSONL, CSV and Parquet, by default text, labels, id.
-    label_separator: between the labels of a CSV cell; detected where it is None.
+    path: the file or folder; "-" is standard input.
+    format: one of `zipfel.data.FORMATS`, or "auto".
+    labels: the second file of formats that have one: labels of "xmc-pair" and "npz", the XML of "arff". By default the
+        file with the usual name beside the first.
+    label_names, feature_names: files with one name a line. labels.txt and features.txt beside an XMC file are used.
+    text_column, label_column, id_column: fields of JSONL, CSV and Parquet; text, labels and id by default.
+    label_separator: between the labels of a CSV cell; detected if it is None.
 
-    A file that breaks the rules raises `DataError`; never is part of a file returned.
+    A file that breaks the rules raises `DataError`. Part of a file is never returned.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "train.csv"
+    ...     _ = file.write_text("text,labels\\na red bike,bike|red\\na blue boat,boat\\n")
+    ...     data = read(file)
+    >>> data.n_points, data.label_names
+    (2, ['bike', 'red', 'boat'])
     """
     fields = Fields(text_column, label_column, id_column, label_separator)
     dataset = _read(format, _Request(str(path), labels, fields))
@@ -107,8 +116,17 @@ def read_documents(
     id_column: str | None = None,
     label_separator: str | None = None,
 ) -> Dataset:
-    """Reads what is to be tagged: like `read`, but labels may be missing, and text that is in no other format is one
-    document a line."""
+    """Reads documents to be tagged: like `read`, but labels may be missing, and plain text is one document a line.
+
+    path, format, labels, text_column, label_column, id_column, label_separator: as in `read`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "new.txt"
+    ...     _ = file.write_text("a red bike\\na blue boat\\n")
+    ...     list(read_documents(file).texts)
+    ['a red bike', 'a blue boat']
+    """
     fields = Fields(text_column, label_column, id_column, label_separator, need_labels=False)
     return _read(format, _Request(str(path), labels, fields))
 

@@ -15,10 +15,15 @@ _RUN = 40
 
 
 def split(dataset: Dataset, share: float, *, salt: str = "") -> tuple[Dataset, Dataset]:
-    """(rest, held out): about `share` of the rows are held out, told by a hash of each row's key.
+    """(rest, held out): about `share` of the rows of a dataset are held out, chosen by a hash of each row's key.
 
-    The key is the id; without ids the text; without texts the row's number. So a document keeps its side when others
-    are added or the order changes, as long as there are ids or texts. `salt` gives another split.
+    The key is the id; without ids the text; without texts the row's number. With ids or texts, a document keeps its
+    side if others are added or the order changes. Another `salt` gives another split.
+
+    >>> from zipfel.data import synth
+    >>> rest, held_out = split(synth(100, 200, 10), 0.2)
+    >>> len(rest) + len(held_out)
+    100
     """
     if not 0 < share < 1:
         raise ParameterError(f"share must lie between 0 and 1, got {share!r}")
@@ -27,9 +32,13 @@ def split(dataset: Dataset, share: float, *, salt: str = "") -> tuple[Dataset, D
 
 
 def sample(dataset: Dataset, n_points: int, *, salt: str = "") -> Dataset:
-    """`n_points` rows (or all, where there are fewer), those with the lowest hashes, in their order.
+    """`n_points` rows of a dataset (or all, if there are fewer): those with the lowest hashes, in their order.
 
     A larger sample with the same salt holds the smaller one.
+
+    >>> from zipfel.data import synth
+    >>> len(sample(synth(100, 200, 10), 30))
+    30
     """
     if n_points < 1:
         raise ParameterError(f"a sample needs at least 1 row, got {n_points}")

@@ -34,7 +34,17 @@ class Bar:
 
 @dataclass(frozen=True)
 class Stats:
-    """`labels_a_point` and the like are means; tail_share is the share of labels with at most 5 points."""
+    """A data set in numbers; a point is a document.
+
+    n_points, n_features, n_labels: sizes. features_a_point, labels_a_point, points_a_label: means.
+    most_labels_a_point, most_points_a_label: the largest. labels_without_points, rows_without_labels,
+    rows_without_features: how many there are. tail_share: share of labels with at most 5 documents.
+    buckets: head, torso and tail. histogram: labels by their number of documents.
+
+    >>> from zipfel.data import synth
+    >>> stats(synth(100, 200, 10)).n_labels
+    10
+    """
 
     n_points: int
     n_features: int
@@ -52,11 +62,22 @@ class Stats:
     histogram: tuple[Bar, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON.
+
+        >>> from zipfel.data import synth
+        >>> stats(synth(100, 200, 10)).to_dict()["n_points"]
+        100
+        """
         return asdict(self)
 
 
 def stats(dataset: Dataset) -> Stats:
+    """Sizes, means and label frequencies of a dataset.
+
+    >>> from zipfel.data import synth
+    >>> [bucket.name for bucket in stats(synth(100, 200, 10)).buckets]
+    ['head', 'torso', 'tail']
+    """
     counts = dataset.label_counts()  # (n_labels,)
     labels_of = np.diff(dataset.Y.indptr)  # (n,)
     features_of = None if dataset.X is None else np.diff(dataset.X.indptr)

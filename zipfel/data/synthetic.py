@@ -36,7 +36,14 @@ def synth(
     labels_per_point: float = 5.5,
     seed: int = 0,
 ) -> Dataset:
-    """A learnable data set of the given size; the same arguments give the same data."""
+    """A made-up data set that can be learned, with label frequencies that follow a power law.
+
+    n_points, n_features, n_labels: its size. features_per_point, labels_per_point: means. seed: of the random numbers;
+    the same arguments give the same data.
+
+    >>> synth(1000, 200, 50).Y.shape
+    (1000, 50)
+    """
     _check(n_points, n_features, n_labels, features_per_point, labels_per_point)
     rng = np.random.default_rng([seed, n_features, n_labels])
     frequency = np.cumsum((np.arange(n_labels) + 2.0) ** -_EXPONENT)

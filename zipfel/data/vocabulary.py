@@ -20,7 +20,11 @@ _SORTED = 1000
 class Concept:
     """One subject, category or tag.
 
-    names: language -> preferred name; alt_names: language -> further names; broader: identifiers of wider concepts.
+    id: identifier, e.g. a URI. names: language -> preferred name. alt_names: language -> further names.
+    broader: identifiers of broader concepts. notation: a short code.
+
+    >>> Concept("http://example.org/1", {"en": "apple", "de": "Apfel"}, notation="F1").name("de")
+    'Apfel'
     """
 
     id: str
@@ -30,24 +34,48 @@ class Concept:
     notation: str | None = None
 
     def add_name(self, name: str, language: str = NO_LANGUAGE) -> None:
-        """A preferred name; a second one of the same language is kept as an alternative."""
+        """Adds a preferred name. A second one of the same language becomes an alternative.
+
+        name: the name; language: its code, "" if unknown.
+
+        >>> apple = Concept("1")
+        >>> apple.add_name("apple", "en")
+        >>> apple.add_name("apples", "en")
+        >>> apple.names, apple.alt_names
+        ({'en': 'apple'}, {'en': ['apples']})
+        """
         if name and self.names.setdefault(language, name) != name:
             self.add_alt_name(name, language)
 
     def add_alt_name(self, name: str, language: str = NO_LANGUAGE) -> None:
+        """Adds a further name. name: the name; language: its code, "" if unknown.
+
+        >>> apple = Concept("1", {"en": "apple"})
+        >>> apple.add_alt_name("apples", "en")
+        >>> apple.alt_names
+        {'en': ['apples']}
+        """
         known = self.alt_names.setdefault(language, [])
         if name and name not in known:
             known.append(name)
 
     def name(self, language: str | None = None) -> str:
-        """The preferred name in a language; else the one without a language, the English one, any, the identifier."""
+        """The preferred name in a language. If there is none: the one without a language, the English one, any, the id.
+
+        >>> Concept("1", {"en": "apple"}).name("de")
+        'apple'
+        """
         for asked in (language, NO_LANGUAGE, "en"):
             if asked is not None and asked in self.names:
                 return self.names[asked]
         return next(iter(self.names.values()), self.id)
 
     def all_names(self) -> list[tuple[str, str, bool]]:
-        """(name, language, whether it is preferred) of all names."""
+        """(name, language, whether it is preferred) of all names.
+
+        >>> Concept("1", {"en": "apple"}, {"en": ["apples"]}).all_names()
+        [('apple', 'en', True), ('apples', 'en', False)]
+        """
         preferred = [(name, language, True) for language, name in self.names.items()]
         return preferred + [(n, language, False) for language, names in self.alt_names.items() for n in names]
 
@@ -59,6 +87,11 @@ class Vocabulary:
     >>> vocabulary = Vocabulary([fruit])
     >>> vocabulary.name(0, "de"), vocabulary.identifier(0), vocabulary.find("apf")
     ('Apfel', 'http://example.org/1', [0])
+    >>> vocabulary.languages, vocabulary.positions
+    (['de', 'en'], {'http://example.org/1': 0})
+
+    concepts: in the order of their positions. label: a position, which is the label's id in a model.
+    language: a code such as "en"; None: any.
     """
 
     def __init__(self, concepts: Sequence[Concept]) -> None:
@@ -82,19 +115,37 @@ class Vocabulary:
         return sorted(counts, key=lambda language: (-counts[language], language))
 
     def identifier(self, label: int) -> str:
+        """The identifier of a concept by its position, e.g. its URI.
+
+        >>> Vocabulary([Concept("http://example.org/1")]).identifier(0)
+        'http://example.org/1'
+        """
         return self.concepts[label].id
 
     def name(self, label: int, language: str | None = None) -> str:
-        """The preferred name; see `Concept.name` for what stands in where the language has none."""
+        """The preferred name of a concept by its position; `Concept.name` has the order if the language has none.
+
+        >>> Vocabulary([Concept("1", {"en": "apple"})]).name(0)
+        'apple'
+        """
         return self.concepts[label].name(language)
 
     def notation(self, label: int) -> str | None:
+        """The notation of a concept by its position, or None.
+
+        >>> Vocabulary([Concept("1", notation="F1")]).notation(0)
+        'F1'
+        """
         return self.concepts[label].notation
 
     def find(self, query: str, language: str | None = None, limit: int = 20) -> list[int]:
-        """Positions of concepts with a name that is the query, begins with it, or has a word that begins with it.
+        """Positions of concepts with a name that equals the query, begins with it, or has a word that begins with it.
 
-        In this order, the shortest names first; identifiers and notations count when they are equal to the query.
+        They come in this order, the shortest names first. Identifiers and notations count if they equal the query.
+        limit: the most positions.
+
+        >>> Vocabulary([Concept("1", {"en": "red apple"}), Concept("2", {"en": "pear"})]).find("app")
+        [0]
         """
         folded = " ".join(query.split()).casefold()
         if not folded or limit < 1:
@@ -134,7 +185,11 @@ class Vocabulary:
     # -- keeping
 
     def to_json(self) -> dict[str, Any]:
-        """Lists by position, which are shorter than an object a concept."""
+        """Plain values for JSON, as lists by position.
+
+        >>> Vocabulary([Concept("1", {"en": "apple"})]).to_json()["names"]
+        {'en': ['apple']}
+        """
         concepts, languages = self.concepts, sorted({name for c in self.concepts for _, name, _ in c.all_names()})
         return {
             "ids": [c.id for c in concepts],
@@ -149,7 +204,13 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, state: Any, size: int | None = None) -> Vocabulary:
-        """The counterpart of `to_json`; every value is checked, for a model file may come from anywhere."""
+        """The counterpart of `to_json`. Every value is checked, because a model file may come from anywhere.
+
+        state: what `to_json` gave; size: concepts that there must be, None for any number.
+
+        >>> Vocabulary.from_json(Vocabulary([Concept("1")]).to_json(), size=1).identifier(0)
+        '1'
+        """
         try:
             concepts = [Concept(_text(name)) for name in _list(state["ids"])]
             if size is not None and len(concepts) != size:

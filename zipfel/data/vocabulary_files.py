@@ -27,7 +27,17 @@ _BY_SUFFIX = {
 
 
 def read_vocabulary(path: str | Path) -> Vocabulary:
-    """Reads a vocabulary: plain, .gz or .zst. A file that breaks its format's rules is a `DataError` with its line."""
+    """Reads a vocabulary: SKOS (Turtle or RDF/XML), Annif's TSV, CSV or JSON lines; plain, .gz or .zst.
+
+    path: the file. A file that breaks its format's rules is a `DataError` with the line.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "fruit.tsv"
+    ...     _ = file.write_text("<http://example.org/1>\\tapple\\n")
+    ...     read_vocabulary(file).name(0)
+    'apple'
+    """
     with open_stream(path) as stream:
         if not stream.head():
             raise DataError("the file is empty", path=stream.name)

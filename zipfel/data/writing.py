@@ -49,11 +49,18 @@ def write(
     format: str = "auto",  # noqa: A002 - the word users look for
     labels: str | Path | None = None,
 ) -> list[Path]:
-    """Writes the data set and returns the files made, of which all appear or none. Suffixes .gz and .zst compress.
+    """Writes a dataset and returns the files made: all of them appear or none. Suffixes .gz and .zst compress.
 
-    format: one of `WRITABLE`, or "auto" to go by the name. labels: where the second file goes, the labels of "xmc-pair"
-    or the XML of "arff"; by default beside the first. What a format has no place for (texts in XMC, names in svmlight)
-    is left out; `write_names` makes a labels.txt.
+    path: the file. format: one of `WRITABLE`, or "auto" to go by the name of the file. labels: where the second file
+    goes, the labels of "xmc-pair" or the XML of "arff"; by default beside the first. What a format has no place for
+    (texts in XMC, names in svmlight) is left out; `write_names` makes a labels.txt.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from zipfel.data import read, synth
+    >>> with TemporaryDirectory() as folder:
+    ...     files = write(synth(20, 100, 10), f"{folder}/small.txt.gz")
+    ...     read(files[0]).n_points
+    20
     """
     path = Path(path)
     second = None if labels is None else Path(labels)
@@ -69,7 +76,17 @@ def format_of(path: str | Path, format: str = "auto") -> str:  # noqa: A002 - th
 
 
 def write_names(dataset: Dataset, folder: str | Path, *, overwrite: bool = True) -> list[Path]:
-    """labels.txt and features.txt, as far as there are names: what `read` picks up beside an XMC file."""
+    """Writes labels.txt and features.txt, as far as a dataset has names: `read` uses them beside an XMC file.
+
+    folder: where they go. overwrite: whether files that are there are replaced.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from zipfel.data import label_matrix
+    >>> data = Dataset(label_matrix([0], [0], (1, 1)), texts=["a boat"], label_names=["boat"])
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.read_text() for path in write_names(data, folder)]
+    ['boat\\n']
+    """
     files: Files = []
     for names, file in ((dataset.label_names, LABEL_FILES[0]), (dataset.feature_names, FEATURE_FILES[0])):
         if names is not None and (overwrite or not (Path(folder) / file).exists()):

@@ -26,7 +26,10 @@ BINS = 15
 
 @dataclass(frozen=True)
 class Reliability:
-    """Of each bin that has pairs: the mean probability, the share of true labels, and the number of pairs.
+    """A reliability diagram: probabilities in bins of equal width, and how many of the labels in each are true.
+
+    probability: mean of the bin; share: of true labels in it; size: (document, label) pairs in it. Empty bins are left
+    out.
 
     >>> found = reliability(np.array([0.9, 0.9, 0.1]), np.array([True, False, False]))
     >>> [round(p, 2) for p in found.probability], found.share, found.size
@@ -41,13 +44,21 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The expected calibration error (ECE)."""
+        """The expected calibration error (ECE): the mean distance between probability and share.
+
+        >>> Reliability([0.9], [0.5], [10]).error
+        0.4
+        """
         rows = zip(self.probability, self.share, self.size, strict=True)
         return sum(abs(p - s) * n for p, s, n in rows) / max(1, sum(self.size))
 
 
 def reliability(probabilities: Array, hits: Array, bins: int = BINS) -> Reliability:
-    """Of (m,) probabilities and whether each label is true, in bins of equal width."""
+    """The reliability diagram of (m,) probabilities. hits: (m,) whether each label is true; bins: of equal width.
+
+    >>> reliability(np.array([0.2, 0.2]), np.array([True, False])).share
+    [0.5]
+    """
     p = np.asarray(probabilities, dtype=np.float64)
     place = np.minimum((bins * p).astype(np.int64), bins - 1)
     size = np.bincount(place, minlength=bins)
@@ -66,7 +77,14 @@ def top_pairs(ranking: Ranking, truth: sp.csr_matrix, k: int) -> tuple[Array, Ar
 
 
 def calibration_errors(ranking: Ranking, truth: sp.csr_matrix, *, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
-    """{"ECE@1": 0.01, "Brier@1": 0.12, ...}; nothing where the scores are no probabilities."""
+    """{"ECE@1": 0.01, "Brier@1": 0.12, ...}; empty if the scores are no probabilities.
+
+    ranking: with probabilities; truth: (n, n_labels); ks: how many labels of each document are counted.
+
+    >>> ranking = Ranking(np.array([[0], [1]]), np.array([[0.9], [0.4]], dtype=np.float32))
+    >>> round(calibration_errors(ranking, sp.csr_matrix(np.eye(2)), ks=(1,))["Brier@1"], 3)
+    0.185
+    """
     found: dict[str, float] = {}
     for k in ks:
         p, hits = top_pairs(ranking, truth, k)

@@ -56,11 +56,17 @@ def evaluate(
     buckets: bool = True,
     propensity: Propensity | None = None,
 ) -> dict[str, float]:
-    """{"P@1": 0.62, ..., "P@1[tail]": 0.01, ...}, values from 0 to 1, by the definitions above.
+    """{"P@1": 0.62, ..., "P@1[tail]": 0.01, ...}, values from 0 to 1; docs/metrics.md has the formulas.
 
-    truth: (n, n_labels); it may have more labels than were trained on: they count 0 training points.
-    train_counts, n_train: training points with each label, and in all; without them what needs propensities or
-    buckets is left out. propensity: its constants, see `Propensity.of`.
+    ranking: labels of n documents. truth: (n, n_labels); labels that were not trained on may stand behind the others.
+    train_counts, n_train: training documents with each label, and in all. Without them, metrics that need propensities
+    or buckets are left out.
+    ks: the k of "P@k" and so on. skip_empty: leave documents without true labels out. buckets: whether head, torso and
+    tail get metrics of their own. propensity: its constants, see `Propensity.of`.
+
+    >>> ranking = Ranking(np.array([[0], [1]]), np.array([[0.9], [0.4]], dtype=np.float32))
+    >>> evaluate(ranking, sp.csr_matrix(np.array([[1, 0], [1, 0]])), ks=(1,))["P@1"]
+    0.5
     """
     _check(ks, train_counts, n_train)
     if truth.shape[0] != len(ranking):

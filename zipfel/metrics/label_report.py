@@ -31,9 +31,15 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelReport:
-    """One row for each label that is true or given anywhere, with the most documents first.
+    """Precision, recall and F1 of each label that is true or given anywhere; `Zipfel.label_report` makes one.
 
-    given: the labels that documents got; truth: (n, n_labels) those that they have; counts: (n_labels,) of train.
+    names: of the labels; scores: their counts; counts: (n_labels,) training documents; given: the labels that documents
+    got; truth: (n, n_labels) those that they have.
+
+    >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32))
+    >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
+    >>> [(row["label"], row["support"], row["given"]) for row in report.rows()]
+    [('bike', 1, 2), ('boat', 1, 0)]
     """
 
     names: Sequence[str]
@@ -44,7 +50,7 @@ class LabelReport:
 
     @classmethod
     def of(cls, given: Ranking, truth: sp.csr_matrix, counts: Array, names: Sequence[str] | None) -> LabelReport:
-        """truth may have more labels than the model knows; names are of them all.
+        """The report of rankings. given, truth, counts, names: as in the class; truth may have labels that are new.
 
         >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32))
         >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
@@ -57,7 +63,13 @@ class LabelReport:
         return cls(names or [str(i) for i in range(width)], scores, padded, given, truth)
 
     def rows(self, sort: str = "support", *, ascending: bool = False) -> list[dict[str, Any]]:
-        """As `COLUMNS`; sort: one of them."""
+        """A dictionary for each label. sort: a key, the largest first; ascending: the smallest first.
+
+        >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
+        >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
+        >>> report.rows(sort="recall", ascending=True)[0]["label"]
+        'boat'
+        """
         if sort not in COLUMNS:
             raise ParameterError(f"there is no column {sort!r:.40} to sort by{nearest(sort, COLUMNS)}")
         s, met = self.scores, np.flatnonzero(self.scores.support + self.scores.predicted > 0)
@@ -70,7 +82,13 @@ class LabelReport:
         return sorted(found, key=lambda row: row[sort], reverse=not ascending)
 
     def to_csv(self, sort: str = "support") -> str:
-        """The rows as text, with a header."""
+        """The rows as CSV text with a header. sort: a column.
+
+        >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
+        >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
+        >>> report.to_csv().splitlines()[0][:19]
+        'label,bucket,train,'
+        """
         out = io.StringIO()
         writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -78,18 +96,36 @@ class LabelReport:
         return out.getvalue()
 
     def to_frame(self, sort: str = "support") -> Any:
-        """The rows as a data frame of pandas, or else of polars."""
+        """The rows as a data frame of pandas, or of polars if there is no pandas. sort: a column.
+
+        >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
+        >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
+        >>> len(report.to_frame())
+        2
+        """
         rows = self.rows(sort)
         return data_frame({name: [row[name] for row in rows] for name in COLUMNS})
 
     def most_missed(self, n: int = 10, documents: int = 3) -> list[Failure]:
-        """Labels that most documents have and did not get."""
+        """The n labels that most documents have and did not get. documents: how many of them are named.
+
+        >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
+        >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
+        >>> report.most_missed()
+        [Failure(label='boat', times=1, documents=[1])]
+        """
         rows = np.repeat(np.arange(self.truth.shape[0]), np.diff(self.truth.indptr))
         is_given = is_hit(self.truth.indices[:, None], _given_csr(self.given, len(self.scores.support))[rows])[:, 0]
         return self._failures(rows[~is_given], self.truth.indices[~is_given], n, documents)
 
     def most_wrong(self, n: int = 10, documents: int = 3) -> list[Failure]:
-        """Labels that most documents got and do not have."""
+        """The n labels that most documents got and do not have. documents: how many of them are named.
+
+        >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
+        >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
+        >>> report.most_wrong()
+        [Failure(label='bike', times=1, documents=[1])]
+        """
         wrong = (self.given.labels != PAD) & ~is_hit(self.given.labels, self.truth)
         rows, places = np.nonzero(wrong)
         return self._failures(rows, self.given.labels[rows, places], n, documents)

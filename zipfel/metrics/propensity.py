@@ -20,20 +20,32 @@ from zipfel.errors import ParameterError, nearest
 
 @dataclass(frozen=True)
 class Propensity:
-    """The two constants of the model; the defaults hold where a data set does not say otherwise."""
+    """The constants of the propensity model. docs/metrics.md has the formula.
+
+    A, B: its two constants; the defaults are those of most data sets. n_train: training documents.
+
+    >>> Propensity().inverse(np.array([1000, 1]), 10_000).round(1).tolist()
+    [1.3, 9.2]
+    """
 
     A: float = 0.55
     B: float = 1.5
 
     @classmethod
     def of(cls, dataset: str) -> Propensity:
-        """The constants of a data set of the Extreme Classification Repository, by its name in any spelling."""
+        """The constants of a data set of the Extreme Classification Repository; the defaults if it is not known.
+
+        dataset: its name in any spelling.
+
+        >>> Propensity.of("wikipedia500k")
+        Propensity(A=0.5, B=0.4)
+        """
         name = _plain(dataset)
         return next((found for start, found in _PRESETS.items() if name.startswith(_plain(start))), cls())
 
     @classmethod
     def parse(cls, word: str) -> Propensity:
-        """What an option says: "A,B", or a data set of the Extreme Classification Repository, in any spelling.
+        """The constants that a word stands for: "A,B", or a data set of the Extreme Classification Repository.
 
         >>> Propensity.parse("AmazonTitles-670K") == Propensity.parse("0.6,2.6")
         True
@@ -54,13 +66,21 @@ class Propensity:
             raise ParameterError(f"propensity needs A from 0 on and B above 0, got {self.A:g},{self.B:g}")
 
     def inverse(self, counts: npt.NDArray[np.integer], n_train: int) -> npt.NDArray[np.float64]:
-        """1 / p_l from the training points of each label (0 for a label that was never seen); 1 at least."""
+        """1 / p_l of each label, at least 1. counts: (n_labels,) training documents with the label.
+
+        >>> Propensity().inverse(np.array([10]), 100).round(2).tolist()
+        [2.56]
+        """
         C = max(0.0, math.log(max(n_train, 1)) - 1) * (self.B + 1) ** self.A  # ln N < 1 would turn the weights round
         smoothed = np.asarray(counts, dtype=np.float64) + self.B
         return np.asarray(1 + C * smoothed**-self.A)
 
     def table(self, most: int, n_train: int) -> npt.NDArray[np.float64]:
-        """1 / p of a label by its training points, from 0 to the most there are."""
+        """1 / p of a label by its number of training documents, from 0 to most.
+
+        >>> Propensity().table(1, 100).shape
+        (2,)
+        """
         return self.inverse(np.arange(int(most) + 1), n_train)
 
 

@@ -28,7 +28,7 @@ class Scorer:
 
 
 def scorer(metric: str) -> Scorer:
-    """A scorer by the name that the metric has in `Zipfel.evaluate`'s answer.
+    """A scorer for scikit-learn's `scoring`. metric: a name of `Zipfel.evaluate`'s answer.
 
     >>> from sklearn.model_selection import cross_val_score
     >>> from zipfel import Zipfel

@@ -23,7 +23,8 @@ _TEXT = 1200
 def model_report(model: Zipfel, test: Dataset, *, k: int = 5, title: str = "zipfel report") -> str:
     """A self-contained HTML page: metrics, calibration, labels, worst documents, parts, data.
 
-    k: how many labels of each document count as predicted.
+    model: a fitted model. test: documents with true labels that it was not trained on. k: how many labels of each
+    document count as predicted. title: of the page.
 
     >>> from zipfel.data import Dataset
     >>> from zipfel.inputs import as_dataset
