@@ -56,7 +56,7 @@ LAYERS = [
     {"rows"},
     {"explaining", "conventions", "snapshots"},
     {"label_changes", "history"},
-    {"deciding", "keeping"},
+    {"deciding", "keeping", "updating"},
     {"classifier"},
     {"relabelling"},
     {"scale"},

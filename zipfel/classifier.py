@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,21 +11,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from zipfel.conventions import Conventions, refuse_other_names
-from zipfel.copies import copied
 from zipfel.data import Dataset, Vocabulary
 from zipfel.data.remarks import remarks_on, warn
 from zipfel.deciding import Deciding
-from zipfel.errors import DataError, ModelFileError, ParameterError
+from zipfel.errors import ModelFileError, ParameterError
 from zipfel.explaining import label_id, named, one_row
 from zipfel.explanation import Explained
 from zipfel.frames import Names
-from zipfel.growth import Growth, some_rows
 from zipfel.halting import holding_signals
-from zipfel.history import NO_IDS, after_update, event, known_after, new_documents, remembered
+from zipfel.history import NO_IDS, event, known_after, remembered
 from zipfel.inputs import (
-    aligned,
     as_dataset,
-    as_dataset_of_any,
     check_trainable,
     documents_of,
     validation_dataset,
@@ -38,7 +32,6 @@ from zipfel.label_changes import NO_CHANGES
 from zipfel.log import LOGGER, shown
 from zipfel.memory import check_memory
 from zipfel.methods import Method, Points, make_method
-from zipfel.methods.registry import methods_with
 from zipfel.metrics import Propensity
 from zipfel.persistence import load_model, save_model
 from zipfel.points import Texts
@@ -47,14 +40,15 @@ from zipfel.ranking import Ranking
 from zipfel.rows import RowMaker
 from zipfel.run import Run
 from zipfel.threads import use_threads
-from zipfel.vocabularies import AnyVocabulary, extended, label_texts, named_alike, with_vocabulary
+from zipfel.updating import Updating
+from zipfel.vocabularies import AnyVocabulary, label_texts, with_vocabulary
 
 Self = TypeVar("Self", bound="Zipfel")
 _RUN = 1 << 14
 """Documents of a data set that are ranked together."""
 
 
-class Zipfel(Deciding, Conventions):
+class Zipfel(Deciding, Updating, Conventions):
     """Tags documents with the right few of many labels.
 
     >>> texts = ["a red bike", "a blue boat", "a red boat", "oil for a bike"] * 5
@@ -219,69 +213,6 @@ class Zipfel(Deciding, Conventions):
         """With their texts where they were made of texts and the method reads them."""
         kept = method.reads_texts and self.rows_.vectorizer is not None
         return Points(rows, Y, texts if kept else None)
-
-    @holding_signals
-    def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
-        """Adds documents to a fitted model without training it again. They vote at once, for new labels as well.
-
-        Only methods whose training documents vote can do that: auto, knn and dxml. A model that is not fitted is
-        fitted. Other threads may predict during an update. A failed update leaves the model unchanged. Documents of a
-        Dataset whose ids the model knows are skipped.
-
-        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
-        >>> model.partial_fit(["a green kite"], [["kite"]]).predict(["green"], k=1).names
-        [['kite']]
-        """
-        if not hasattr(self, "method_"):
-            return self.fit(X, y, label_names=label_names)
-        fresh = self._as_it_is()
-        learned = new_documents(X, self.document_ids_, self.training_) if isinstance(X, Dataset) else X
-        if not isinstance(X, Dataset) or len(learned) or not len(X):
-            fresh._add(learned, y, label_names)
-        if isinstance(X, Dataset):
-            fresh.document_ids_ = known_after(self.document_ids_, learned)
-        fresh.training_ = after_update(self.training_, fresh.training_, X, fresh.n_labels_ - self.n_labels_)
-        return self._become(fresh)
-
-    def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:
-        """`partial_fit` of a model that nobody else sees yet."""
-        self.method_ = copied(self.method_)
-        self.rows_ = copy(self.rows_)
-        learn, n_words = self._able("partial_fit"), self.rows_.n_features
-        given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
-        if given.label_names is not None and self.label_names_ is None:
-            raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
-        data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
-        data = replace(data, Y=self.label_changes_.of_labels(data.Y))
-        new_words = self.rows_.extend(X) if self.method_.takes_new_features else 0
-        rows, texts = self.rows_.read(X)
-        with use_threads(self.threads):
-            some = some_rows(data.n_points)
-            asked = self._points(self.method_, rows[some], data.Y[some], None if texts is None else texts[some])
-            best = self._ranking(with_columns(asked.X, n_words), 1, asked.texts)
-            learn(self._points(self.method_, rows, data.Y, texts))
-        grown = self._grown().joined(best, asked.Y, data.Y, self.n_labels_, new_words)
-        if self.label_names_ is not None and data.label_names is not None:
-            self.label_names_ = list(data.label_names)
-        self.vocabulary_ = extended(self.vocabulary_, self.label_names_, self.n_labels_)
-        self.label_counts_ = np.pad(self.label_counts_, (0, data.n_labels - self.n_labels_)) + data.label_counts()
-        self.n_labels_ = data.n_labels
-        self.n_features_in_ = self.rows_.n_features
-        n_points = int(self.training_["n_points"]) + data.n_points
-        self.training_ = {**self.training_, "n_points": n_points, "growth": grown.facts()}
-        self.metrics_ = {}
-
-    def _grown(self) -> Growth:
-        """What came since the model was fitted."""
-        kept = self.training_.get("growth")
-        return Growth.from_facts(kept) if kept else Growth(int(self.training_["n_points"]), self.n_features_in_)
-
-    def _able(self, verb: str) -> Any:
-        """What the method offers beyond the contract, or in words that it does not."""
-        found = getattr(self.method_, verb, None)
-        if found is None:
-            raise ParameterError(f"method {self.method!r} has no {verb}; these have: {', '.join(methods_with(verb))}")
-        return found
 
     # -- answering -------------------------------------------------------------------------------------------------
 
