@@ -96,7 +96,7 @@ def test_at_random_moments(command: str, threads: int, tmp_path: Path) -> None:
     for i in range(5):
         number = (signal.SIGINT, signal.SIGTERM)[i % 2]
         with start(tmp_path, *words) as process:
-            time.sleep(0.5 + draw.random() * max(0.5, length - 0.5))
+            time.sleep(0.2 + draw.random() * max(0.5, length - 0.2))
             process.send_signal(number)
             _, said = process.communicate(timeout=60)
         assert process.returncode in (0, CODES[number]), said
@@ -112,11 +112,11 @@ def _words(command: str, folder: Path) -> list[str]:
     draw = random.Random(1)
     names = [f"word{i}" for i in range(2000)]
     with data.open("w") as file:
-        for i in range(6000):
+        for i in range(3000):
             row = {"id": str(i), "text": " ".join(draw.choices(names, k=60)), "labels": draw.sample(names[:300], 3)}
             file.write(json.dumps(row) + "\n")
     if command == "fit":
-        return ["fit", str(data), "--out", "out"]
+        return ["fit", str(data), "--preset", "quick", "--out", "out"]
     if command == "convert":
         return ["data", "convert", str(data), "out.jsonl", "--force"]
     small = folder / "small.jsonl"
