@@ -127,7 +127,7 @@ def _table_v(beta: float, k: int, lr: float, epochs: int, label_epochs: int, eve
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {},
-    "best": {"relu": False, "centre": True, "start": 2.0, "keep": 0.7, "precision": "int8"},
+    "best": {"precision": "int8"},
     "eurlex-4k": _table_v(0.75, 500, 0.006, 16, 8, 8),
     "amazoncat-13k": _table_v(1.0, 500, 0.007, 21, 4, 4),
     "wiki10-31k": _table_v(0.60, 600, 0.009, 21, 8, 6),
