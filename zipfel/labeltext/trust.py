@@ -148,8 +148,8 @@ def _trust(found: Array, right: Array, all_found: float, all_right: float) -> Ar
 
 
 def learn_odds(matches: Matches, Y: sp.csr_matrix, counts: Array) -> Blend:
-    """matches: of some of the counted documents; Y: their labels. Of the wrong matches one in `_EVERY` is enough: without
-    the others all odds are larger by the same factor, which is taken off."""
+    """matches: of some of the counted documents; Y: their labels. Of the wrong matches one in `_EVERY` is enough:
+    without the others all odds are larger by that factor, which is taken off."""
     own = _are_true(matches.rows, matches.labels, Y)
     kept = own | (np.arange(len(own)) % _EVERY == 0)
     found = Blend.fit(LEARNT, columns_of(matches, counts, own)[kept], own[kept])
