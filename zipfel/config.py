@@ -100,7 +100,7 @@ class Config:
 
     @classmethod
     def from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
-        """Builds from `{"dim": 256, "ranker.enabled": "true"}`; nested dicts work too, text values are parsed."""
+        """Builds from `{"dim": 256, "classifiers.cost": "1"}`; nested dicts work too, text values are parsed."""
         parts, known = cls._parts(), [p.name for p in cls.parameters()]
         own: dict[str, Any] = {}
         nested: dict[str, dict[str, Any]] = {}

@@ -41,6 +41,10 @@ class Points:
         texts = None if self.texts is None else ChosenTexts(self.texts, rows)
         return Points(self.X[rows], self.Y[rows], texts)
 
+    def within(self, n_labels: int) -> Points:
+        """Without the labels that only these rows have: a validation set may know labels that train does not."""
+        return Points(self.X, self.Y[:, :n_labels], self.texts)
+
     def joined(self, others: Points) -> Points:
         """These rows and then the others'."""
         X, Y = (sp.vstack([mine, theirs], format="csr") for mine, theirs in ((self.X, others.X), (self.Y, others.Y)))

@@ -12,7 +12,7 @@ from zipfel.run import Run
 
 
 def test_answers_behind_a_shortlist_too() -> None:
-    method = make_method("ova", {"all_below": 0, "shortlist": 4, "strangers": 2})
+    method = make_method("ova", {"all_below": 0, "shortlist": 4, "random_negatives": 2})
     method.fit(known().train, None, Run(seed=1, threads=1))
     ranking = method.predict(known().test.X, 3)
     assert evaluate(ranking, known().test.Y, ks=(1,))["P@1"] > 0.9

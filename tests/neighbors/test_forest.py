@@ -39,7 +39,7 @@ def _seen(n: int = N) -> Array:
 def made() -> tuple[WordIndex, sp.csr_matrix, Forest]:
     X, Y = _points()
     memory = WordIndex.build(X, np.diff(Y.indptr) > 0)
-    return memory, Y, Forest.grown(CONFIG, memory, Y, _seen(), seed=3)
+    return memory, Y, Forest.fit(CONFIG, memory, Y, _seen(), seed=3)
 
 
 def _dense(rows: sp.csr_matrix) -> Array:
@@ -109,7 +109,7 @@ def test_trees_are_shaped_by_the_points_that_are_seen_only(made: tuple[WordIndex
     others = Y.copy()
     hidden = np.isin(np.repeat(np.arange(N), np.diff(Y.indptr)), np.flatnonzero(~_seen()))
     others.indices[hidden] = (others.indices[hidden] * 7 + 3) % N_LABELS
-    again = Forest.grown(CONFIG, memory, others, _seen(), seed=3)
+    again = Forest.fit(CONFIG, memory, others, _seen(), seed=3)
     np.testing.assert_array_equal(again.leaves, forest.leaves)
     np.testing.assert_array_equal(again.members, forest.members)
 
@@ -147,7 +147,7 @@ def test_a_document_alone_comes_to_the_same_leaves() -> None:
     X = sp.csr_matrix((rng.random((N, 9)) < 0.4).astype(np.float32))
     Y = sp.csr_matrix((rng.random((N, 5)) < 0.4).astype(np.float32))
     memory = WordIndex.whole(X)
-    forest = Forest.grown(CONFIG, memory, Y, np.ones(N, dtype=bool), seed=0)
+    forest = Forest.fit(CONFIG, memory, Y, np.ones(N, dtype=bool), seed=0)
     asked = sp.csr_matrix((rng.random((60, 9)) < 0.4).astype(np.float32))
     together = forest.find(memory, asked)
     np.testing.assert_array_equal(np.vstack([forest.find(memory, row) for row in asked]), together)
@@ -157,8 +157,8 @@ def test_new_points_vote_in_the_leaves_that_they_come_to(made: tuple[WordIndex, 
     memory, Y, forest = made
     X, more = _points(10, seed=5)
     all_of_them = memory.joined(X, np.arange(10) == 0)  # the others have no vote
-    grown = forest.asking(can_vote(memory)).joined(all_of_them, X)
-    forest = forest.asking(can_vote(memory))
+    grown = forest.with_voters(can_vote(memory)).joined(all_of_them, X)
+    forest = forest.with_voters(can_vote(memory))
     one = grown.find(all_of_them, X[0])
     np.testing.assert_array_equal(one[0], grown.leaves[N])
     labels = np.arange(N_LABELS)[None]
@@ -173,7 +173,7 @@ def test_columns_that_no_point_has_cost_nothing(made: tuple[WordIndex, sp.csr_ma
     memory, Y, forest = made
     far = 10**8  # a table of all would take gigabytes
     wide = [sp.csr_matrix((m.data, m.indices * 10**6, m.indptr), shape=(N, far)) for m in (memory.rows, Y)]
-    again = Forest.grown(CONFIG, _Rows(wide[0]), wide[1], _seen(), seed=3)
+    again = Forest.fit(CONFIG, _Rows(wide[0]), wide[1], _seen(), seed=3)
     np.testing.assert_array_equal(again.leaves, forest.leaves)
 
 
@@ -190,7 +190,7 @@ def test_points_without_labels_come_to_the_leaves_of_their_words() -> None:
     labelled = np.arange(N) % 5 > 0
     Y = sp.csr_matrix(Y.toarray() * labelled[:, None])
     memory, whole = WordIndex.build(X, np.diff(Y.indptr) > 0), WordIndex.whole(X)
-    forest = Forest.grown(CONFIG, memory, Y, _seen(), seed=3)
+    forest = Forest.fit(CONFIG, memory, Y, _seen(), seed=3)
     points = np.flatnonzero(~_seen() & (np.diff(X.indptr) > 0))
     leaves = forest.leaves_of(points, memory, X[points])
     np.testing.assert_array_equal(leaves, forest.find(memory, whole.rows[points]))
@@ -201,7 +201,7 @@ def test_of_many_voters_in_a_leaf_some_are_asked() -> None:
     X = sp.csr_matrix(np.ones((1000, 1), dtype=np.float32))
     Y = sp.csr_matrix((np.arange(1000)[:, None] % [2, 4] == 0).astype(np.float32))
     memory = WordIndex.whole(X)
-    forest = Forest.grown(CONFIG, memory, Y, np.ones(1000, dtype=bool), seed=0)
+    forest = Forest.fit(CONFIG, memory, Y, np.ones(1000, dtype=bool), seed=0)
     edges, voters = forest._ballots
     assert np.diff(edges).max() == 100
     assert len(np.unique(voters)) == 100
@@ -213,7 +213,7 @@ def test_of_many_voters_in_a_leaf_some_are_asked() -> None:
 def test_few_points_are_one_leaf() -> None:
     X, Y = _points(6)
     memory = WordIndex.whole(X)
-    forest = Forest.grown(CONFIG, memory, Y, np.ones(6, dtype=bool), seed=0)
+    forest = Forest.fit(CONFIG, memory, Y, np.ones(6, dtype=bool), seed=0)
     assert not forest.is_split.any()
     assert not forest.find(memory, X).any()
     share, _ = forest.opinions(forest.find(memory, X), np.arange(N_LABELS)[None].repeat(6, axis=0), Y)

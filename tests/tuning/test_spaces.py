@@ -24,7 +24,7 @@ def test_settings_that_are_given_are_not_searched() -> None:
 
 
 def test_ranges_as_they_are_typed() -> None:
-    assert parsed("ranker.cost=0.1:10", "ova") == ("ranker.cost", Range(0.1, 10, log=True))
+    assert parsed("classifiers.cost=0.1:10", "ova") == ("classifiers.cost", Range(0.1, 10, log=True))
     assert parsed("context=true|false", "auto") == ("context", Choice((True, False)))
     assert parsed("vectorizer.min_df=1:5", "knn") == ("vectorizer.min_df", Range(1, 5, whole=True))
 

@@ -165,6 +165,7 @@ def fit_and_save(
     """Fits, evaluates on test where there is one, saves; the checkpoint goes when the model is there. limit: bytes."""
     from zipfel.persistence import save_or_rescue
 
+    model.seed = run.seed  # it is saved with the model
     compile_first(model.method, model.preset, train, run)
     fit_model(model, train, run, limit, valid=valid, vocabulary=vocabulary, unknown_labels=unknown_labels)
     scores: dict[str, float] = {}

@@ -297,7 +297,7 @@ def _with_held_out(train: Points, valid: Points | None, share: float | None, run
     are too few to hold any out."""
     n = train.n_points
     if valid is not None and valid.n_points:
-        known = Points(valid.X, valid.Y[:, : train.n_labels], valid.texts)
+        known = valid.within(train.n_labels)
         return train.joined(known), np.arange(n, n + valid.n_points)
     if n < _FEWEST:
         return train, np.arange(n)

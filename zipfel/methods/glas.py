@@ -176,7 +176,7 @@ class Glas(Method):
         c = self.config
         if valid is None:
             train, valid = hold_out(train, c.valid_share, run.rng(20))
-        valid = Points(valid.X, valid.Y[:, : train.n_labels])
+        valid = valid.within(train.n_labels)
         self.priors_, self.loss_ = label_priors(train.Y), c.loss_for(train.Y.nnz / max(1, train.n_points))
         with run.timed("training"):
             self._train(train, sample(valid), run)

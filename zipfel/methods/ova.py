@@ -9,7 +9,7 @@ times labels are at most `all_below`, every document is in every sum, and every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -35,9 +35,14 @@ _BLOCK = 2048
 @dataclass(frozen=True)
 class OvaConfig(declared.Config):
     shortlist: int = param(200, "labels of a document that are learnt from and scored", low=1)
-    strangers: int = param(20, "random labels of a document that are learnt from besides", low=0)
+    random_negatives: int = param(20, "random labels of a document that are learnt from besides", low=0)
     all_below: int = param(20_000_000, "points times labels up to which there is no shortlist", low=0)
-    ranker: LinearConfig = part(LinearConfig)  # noqa: RUF009 - a frozen config
+    classifiers: LinearConfig = part(LinearConfig)  # noqa: RUF009 - a frozen config
+
+    removed: ClassVar[Mapping[str, str]] = {
+        "ranker": "set classifiers.NAME",
+        "strangers": "set random_negatives",
+    }
 
 
 class Ova(Method):
@@ -56,14 +61,15 @@ class Ova(Method):
             self.all_labels_ = train.n_points * train.n_labels <= c.all_below
             shortlist = self._learnt_from(train, run)
         with run.timed("classifiers"):
-            self.ranker_ = LinearClassifiers(c.ranker).fit(train.X, Problems.build(train.Y, shortlist), seed=run.seed)
+            problems = Problems.build(train.Y, shortlist)
+            self.classifiers_ = LinearClassifiers(c.classifiers).fit(train.X, problems, seed=run.seed)
 
     def _learnt_from(self, train: Points, run: Run) -> npt.NDArray[np.int32]:
         """(n, k) distinct labels a training point, -1 pads."""
         if self.all_labels_:
             return _every_label(train.n_points, train.n_labels)
         near = self.centroid_.predict(train.X, min(self.config.shortlist, train.n_labels)).labels.astype(np.int32)
-        return with_random_negatives(near, train.n_labels, self.config.strangers, run.rng(30))
+        return with_random_negatives(near, train.n_labels, self.config.random_negatives, run.rng(30))
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         parts = [self._rank(X[a : a + _BLOCK], k) for a in range(0, max(1, X.shape[0]), _BLOCK)]
@@ -75,7 +81,7 @@ class Ova(Method):
             labels: npt.NDArray[Any] = _every_label(X.shape[0], n_labels).astype(np.int64)
         else:
             labels = self.centroid_.predict(X, min(max(k, self.config.shortlist), n_labels)).labels
-        scores = self.ranker_.score(X, labels)
+        scores = self.classifiers_.score(X, labels)
         scores[np.diff(X.indptr) == 0] = -np.inf  # without a feature there is no evidence: the most frequent labels
         scores[self.centroid_.priors_[labels] == 0] = -np.inf
         return Ranking.from_dense(scores, k, labels)
@@ -84,19 +90,20 @@ class Ova(Method):
         """What each word adds to each label's margin; b_l is what the label starts with."""
         if x.nnz == 0:
             return Explanation([], [], *by_frequency(self.centroid_.priors_, labels))
-        return explain_linear(damped(x, self.config.ranker.damping), self.ranker_.weights_, labels, self.ranker_.bias_)
+        own = self.classifiers_
+        return explain_linear(damped(x, own.config.damping), own.weights_, labels, own.bias_)
 
     def state(self) -> State:
         shortlist = self.centroid_.state()
-        arrays = {f"ranker.{name}": array for name, array in self.ranker_.state().items()}
+        arrays = {f"classifiers.{name}": array for name, array in self.classifiers_.state().items()}
         return State({**shortlist.arrays, **arrays}, {"all_labels": self.all_labels_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.centroid_ = Centroid(CentroidConfig(width=200))
         self.centroid_.restore(state, n_features, n_labels)
         self.all_labels_ = bool(state.facts["all_labels"])
-        arrays = state.part("ranker")
-        self.ranker_ = LinearClassifiers.restored(arrays, n_features, n_labels, self.config.ranker)
+        arrays = state.part("classifiers")
+        self.classifiers_ = LinearClassifiers.restored(arrays, n_features, n_labels, self.config.classifiers)
 
 
 def _every_label(n_points: int, n_labels: int) -> npt.NDArray[np.int32]:

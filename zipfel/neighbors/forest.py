@@ -67,7 +67,7 @@ class Forest:
     OPINIONS: ClassVar[tuple[str, ...]] = ("forest", "log forest")
 
     @classmethod
-    def grown(cls, config: ForestConfig, memory: WordIndex, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
+    def fit(cls, config: ForestConfig, memory: WordIndex, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
         """Of the points that are `seen` (n,), which are its voters; the others only come to their leaves."""
         seen = seen & can_vote(memory)
         x, y = _occurring(unit_csr(memory.rows)), _weighted(_occurring(Y), seen)
@@ -124,7 +124,7 @@ class Forest:
             leaves[unknown] = self.find(memory, X[unknown])
         return leaves
 
-    def asking(self, voters: Array) -> Forest:
+    def with_voters(self, voters: Array) -> Forest:
         """The same with other voters."""
         return replace(self, voters=voters)
 

@@ -105,10 +105,6 @@ class Space:
         encoder = self.encoder.extended(codes, Y, new)
         return Space(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
 
-    def open_to_all(self, Y: sp.csr_matrix) -> Space:
-        """With all of its points that have labels Y as voters."""
-        return Space(self.encoder, Memory(self.encoder, self.memory.points, Y, np.diff(Y.indptr) > 0))
-
     def state(self) -> dict[str, Array]:
         return {**pack_table("codes", self.memory.points, "int8"), **self.encoder.state()}
 

@@ -46,7 +46,7 @@ def split_to_choose(
     The held-out points are `valid`, cut to train's labels, or a random share of train, at most `at_most`.
     """
     if valid is not None:
-        held = Points(valid.X, valid.Y[:, : train.n_labels])
+        held = valid.within(train.n_labels)
         return train, held, train.joined(held)
     rest, held = train.split(share, rng, at_most) if train.n_points >= _FEWEST else (train, train)
     return rest, held, train

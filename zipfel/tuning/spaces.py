@@ -51,9 +51,9 @@ SPACES: Mapping[str, Space] = {
     "knn": {"n_neighbors": _NEIGHBOURS, "sharpness": Range(0.0, 8.0), "rarity": Range(0.0, 1.0), **_TEXTS},
     "centroid": {"width": Range(50, 5000, whole=True, log=True), **_TEXTS},
     "ova": {
-        "ranker.cost": _COST,
-        "ranker.damping": Range(0.4, 1.0),
-        "ranker.positive_cost": Range(0.5, 4, log=True),
+        "classifiers.cost": _COST,
+        "classifiers.damping": Range(0.4, 1.0),
+        "classifiers.positive_cost": Range(0.5, 4, log=True),
         "shortlist": Range(50, 500, whole=True, log=True),
         **_TEXTS,
     },

@@ -32,9 +32,9 @@ class ForestPart(Part):
     def fit(cls, config: ForestConfig, fold: Fold, before: ForestPart | None) -> ForestPart:
         """The forest of fewer points stays, and the others have a vote."""
         if before is not None:
-            return cls(before.model.asking(fold.voters))
+            return cls(before.model.with_voters(fold.voters))
         seed = int(fold.run.rng(28).integers(2**31))
-        return cls(Forest.grown(config, fold.training.words, fold.points.Y, fold.seen, seed))
+        return cls(Forest.fit(config, fold.training.words, fold.points.Y, fold.seen, seed))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
         return self.model.opinions(self._leaves(asked), labels, asked.training.Y)

@@ -1,0 +1,18 @@
+"""What `zipfel fit` saves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from zipfel import Zipfel
+from zipfel.cli.main import app
+
+
+def test_the_seed_is_saved_with_the_model(tmp_path: Path) -> None:
+    train = tmp_path / "train.jsonl"
+    train.write_text("".join(f'{{"text": "a {c} bike", "labels": ["{c}"]}}\n' for c in ("red", "blue", "green")))
+    words = ["fit", str(train), "--out", str(tmp_path / "m"), "--method", "knn", "--seed", "3"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert Zipfel.load(tmp_path / "m").seed == 3
