@@ -39,6 +39,14 @@ def model(data: Dataset) -> Zipfel:
     return Zipfel("ova", threads=1).fit(data)
 
 
+def test_auto_s_classifiers_are_cut_too(ray: Any, data: Dataset) -> None:
+    model = Zipfel("auto", preset="quick", threads=1).fit(data)
+    alone, shards = model.predict(data, 5), RayLabelShards(ray, 2, worth=0)
+    with use_label_shards(shards):
+        assert np.allclose(model.predict(data, 5).scores, alone.scores, atol=1e-5)
+    assert shards._shards
+
+
 def test_spans_cover_all_labels() -> None:
     sizes = np.random.default_rng(0).integers(0, 9, 50)
     indptr = np.append(0, np.cumsum(sizes))

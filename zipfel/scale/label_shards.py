@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from zipfel.classifier import Zipfel
 from zipfel.data import Dataset
 from zipfel.executor import use_label_shards
 from zipfel.halting import check_halted
-from zipfel.linear import LinearClassifiers
+from zipfel.linear import LinearClassifiers, LinearConfig
 from zipfel.ranking import Ranking
 from zipfel.scale.cluster import RETRIES, fetched, ray_cluster, writable
 from zipfel.threads import use_threads
@@ -82,17 +82,16 @@ class RayLabelShards:
         arrays = self._ray.put(classifiers.of_labels(first, last))
         worker = self._ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(ShardWorker)
         sizes = int(classifiers.weights_.shape[1]), last - first
-        return Shard(first, last, worker.remote(arrays, *sizes, classifiers.config.to_dict()), arrays)
+        config = {field.name: getattr(classifiers.config, field.name) for field in fields(LinearConfig)}
+        return Shard(first, last, worker.remote(arrays, *sizes, config), arrays)
 
 
 class ShardWorker:
     """In a process of its own: the classifiers of some labels."""
 
     def __init__(self, arrays: dict[str, Any], n_features: int, n_labels: int, config: dict[str, Any]) -> None:
-        from zipfel.linear import LinearConfig
-
         kept = {name: np.array(array) for name, array in arrays.items()}
-        self._classifiers = LinearClassifiers.restored(kept, n_features, n_labels, LinearConfig.from_dict(config))
+        self._classifiers = LinearClassifiers.restored(kept, n_features, n_labels, LinearConfig(**config))
 
     def score(self, indptr: Any, indices: Any, values: Any, labels: Any) -> npt.NDArray[np.float32]:
         indptr, indices, values, labels = (writable(array) for array in (indptr, indices, values, labels))
