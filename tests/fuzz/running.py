@@ -25,12 +25,17 @@ class Outcome:
         return self.came in FINE
 
 
-def run_cases(module: str, cases: Sequence[Any], megabytes: int) -> Iterator[Outcome]:
-    """Outcomes in order; the module is run with --child, is told cases as JSON lines, and answers each."""
+def run_cases(
+    module: str, cases: Sequence[Any], megabytes: int, new: list[dict[str, str]] | None = None
+) -> Iterator[Outcome]:
+    """Outcomes in order; the module is run with --child, is told cases as JSON lines, and answers each.
+
+    new: gets the cases of which the module says that they reached something new.
+    """
     rest = list(cases)
     while rest:
         seen = 0
-        for outcome in _run(module, rest, megabytes):
+        for outcome in _run(module, rest, megabytes, [] if new is None else new):
             seen += 1
             yield outcome
         if not seen:
@@ -38,7 +43,7 @@ def run_cases(module: str, cases: Sequence[Any], megabytes: int) -> Iterator[Out
         rest = rest[seen:]
 
 
-def _run(module: str, cases: Sequence[Any], megabytes: int) -> Iterator[Outcome]:
+def _run(module: str, cases: Sequence[Any], megabytes: int, new: list[dict[str, str]]) -> Iterator[Outcome]:
     """One process, until it ends: by itself or by the case that it was trying."""
 
     def limit() -> None:
@@ -63,6 +68,8 @@ def _run(module: str, cases: Sequence[Any], megabytes: int) -> Iterator[Outcome]
             word, _, told = line.partition(" ")
             if word == "try":
                 trying = json.loads(told)
+            elif word == "new":
+                new.append(json.loads(told))
             elif word == "came":
                 yield Outcome(trying, told.strip())
                 trying = None
