@@ -49,6 +49,9 @@ def read_settings(path: str | Path) -> Settings:
     method, preset = value.get("method"), value.get("preset")
     if not (isinstance(params, dict) and isinstance(vectorizer, dict) and isinstance(method, str)):
         raise ParameterError(f"{path} is damaged: it needs a method, params and vectorizer")
-    make_method(method, params, preset)
-    VectorizerConfig.from_dict(vectorizer)
+    try:
+        make_method(method, params, preset)
+        VectorizerConfig.from_dict(vectorizer)
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from None
     return Settings(method, preset, params, vectorizer)
