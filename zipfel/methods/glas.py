@@ -18,7 +18,8 @@ Repeated labels of line 12 count as often as they were drawn. U is of the whole 
 
 What the paper leaves open, and the value here (docs/methods/glas.md has the measurements):
 - Negatives of Eq. 1: labels of the batch's rows and `sampled` further ones. The sum is divided by their number, so that
-  lambda means the same for any sample. The loss is softmax where points have ten labels or more, as for Delicious-200K.
+  lambda means the same for any sample; beside the undivided sum of Eq. 1 it would weigh less. The loss is softmax
+  where points have ten labels or more, as for Delicious-200K.
 - Batch and epochs follow the size of train: 4,096 rows a step would mean a few dozen steps here. d is 512, for time.
 - Dropout divides the kept features by rho, which the unit length takes back but for the bias.
 - Weight normalisation of the first layer takes the columns' lengths at the beginning of each epoch.
