@@ -159,7 +159,7 @@ def test_the_votes_are_chosen_on_points_that_their_encoders_have_not_seen(
         return train(self, points, run, c, n, name)
 
     monkeypatch.setattr(Mnn, "_train", noted)
-    method = make(encoders=encoders)
+    method = make(encoders=encoders, margin=0.1)
     method.fit(known().train, known().valid, Run(seed=1))
     n, everything = known().train.n_points, known().train.n_points + known().valid.n_points
     assert trained == {"mnn-0": (n, 1), "mnn": (everything, encoders)}
