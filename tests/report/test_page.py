@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from zipfel.errors import ParameterError
 from zipfel.inputs import as_dataset
 from zipfel.report import model_report
 from zipfel.report.content import content_of
+from zipfel.report.page import render
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -39,6 +41,22 @@ def test_labels_with_their_scores(model: Zipfel) -> None:
 def test_worst_documents_come_first(model: Zipfel) -> None:
     worst = content_of(model, data(), k=1).worst
     assert worst[0].true == ["boat", "red"]  # one label of two can be hit with k=1
+
+
+def test_parts_with_their_gains(model: Zipfel) -> None:
+    plan = [
+        {"part": "tree", "tried": True, "gain": 0.0123, "error": 0.004, "kept": True, "why": ""},
+        {"part": "forest", "tried": False, "gain": None, "error": None, "kept": False, "why": "too many points"},
+    ]
+    page = render(replace(content_of(model, data(), k=1), plan=plan), "r")
+    assert "<td>tree</td><td>yes</td><td>+1.23 ± 0.40</td><td>yes</td><td></td>" in page
+    assert "<td>forest</td><td>no</td><td></td><td>no</td><td>too many points</td>" in page
+
+
+def test_statistics_of_the_training_data(model: Zipfel) -> None:
+    groups = content_of(model, data(), k=1).groups
+    assert [row[1] for row in groups] == ["0", "4", "0"]
+    assert groups[1][2:] == ["100.0 %", "100.0 %"]
 
 
 def test_unknown_labels_of_the_test_data_have_a_name(model: Zipfel) -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from zipfel.classifier import Zipfel
 from zipfel.data import BUCKETS, Dataset, buckets
+from zipfel.data.buckets import HEAD_ABOVE, TAIL_UP_TO
 from zipfel.errors import DataError, ParameterError, ZipfelError
 from zipfel.explanation import Explained
 from zipfel.inputs import aligned
@@ -45,7 +46,8 @@ class WorstDocument:
 
 @dataclass(frozen=True)
 class Content:
-    """All that the page shows. labels: rows of name, bucket, train, test, precision, recall, F1, missed, wrong."""
+    """All that the page shows. labels: rows of name, bucket, train, test, precision, recall, F1, missed, wrong; groups:
+    rows of head, torso and tail: name, labels, share of the labels, share of the (document, label) pairs."""
 
     facts: Mapping[str, str]
     scores: Mapping[str, float]
@@ -56,6 +58,7 @@ class Content:
     plan: Sequence[Mapping[str, Any]]
     timings: Mapping[str, float]
     frequencies: Sequence[tuple[float, float]]
+    groups: Sequence[Sequence[str]]
     k: int
 
 
@@ -85,6 +88,7 @@ def content_of(model: Zipfel, test: Dataset, *, k: int = 5) -> Content:
         plan=list(model.method_.state().facts.get("plan", [])),
         timings={name: float(value) for name, value in model.training_["timings"].items()},
         frequencies=_frequencies(counts),
+        groups=_groups(counts),
         k=k,
     )
 
@@ -161,6 +165,15 @@ def _document(
             explained = None
     name = test.ids[row] if test.ids is not None else f"row {row}"
     return WorstDocument(name, text, true, given[:5], explained)
+
+
+def _groups(counts: npt.NDArray[np.int64]) -> list[list[str]]:
+    place = buckets(counts)
+    labels, pairs = np.bincount(place, minlength=len(BUCKETS)), np.bincount(place, counts, len(BUCKETS))
+    shares = 100 * labels / max(1, labels.sum()), 100 * pairs / max(1.0, pairs.sum())
+    names = (f"head (over {HEAD_ABOVE} documents)", "torso", f"tail (up to {TAIL_UP_TO})")
+    rows = zip(names, labels, *shares, strict=True)
+    return [[name, f"{n:,}", f"{share:.1f} %", f"{pair_share:.1f} %"] for name, n, share, pair_share in rows]
 
 
 def _frequencies(counts: npt.NDArray[np.int64]) -> list[tuple[float, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -163,18 +163,26 @@ def _text(document: WorstDocument) -> str:
 def _parts(content: Content) -> str:
     plan = ""
     if content.plan:
-        columns = list(content.plan[0])
-        plan = _table(columns, [[_cell(row.get(name)) for name in columns] for row in content.plan])
+        head = ["part", "tried", "gain on held-out documents", "kept", "why not"]
+        note = "<p>Gain: points of the mean of P@1, P@3 and P@5 that are lost without the part, ± its error.</p>"
+        plan = _table(head, [_part(row) for row in content.plan]) + note
     seconds = [[name, f"{value:.2f}"] for name, value in content.timings.items()]
     return plan + _table(["phase of training", "seconds"], seconds)
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.3g}" if isinstance(value, float) else str(value if value is not None else "")
+def _part(row: Mapping[str, Any]) -> list[str]:
+    gain = row.get("gain")
+    shown = "" if gain is None else f"{100 * gain:+.2f} ± {100 * (row.get('error') or 0.0):.2f}"
+    kept = bool(row.get("kept"))
+    return [str(row["part"]), _yes(row.get("tried")), shown, _yes(kept), "" if kept else str(row.get("why", ""))]
+
+
+def _yes(value: Any) -> str:
+    return "yes" if value else "no"
 
 
 def _data(content: Content) -> str:
     chart = curve(content.frequencies, "Documents of a label by its rank", "rank of the label", "training documents")
-    return f"<figure>{chart}</figure>\n" if chart else "<p>No label has a training document.</p>"
+    figure = f"<figure>{chart}</figure>" if chart else "<p>No label has a training document.</p>"
+    head = ["labels", "in train", "share of labels", "share of pairs"]
+    return f'<div class="pair">{_table(head, content.groups)}{figure}</div>\n'
