@@ -71,7 +71,10 @@ def curve(values: Sequence[tuple[float, float]], title: str, x_name: str, y_name
         return ""
     right = max(1.0, math.ceil(max(x for x, _ in points)))
     top = max(1.0, math.ceil(max(y for _, y in points)))
-    ticks = [_text(_x(i, right), _HEIGHT - _BOTTOM + 16, f"{10**i:,}", "middle") for i in range(int(right) + 1)]
+    ticks = [
+        _text(_x(i, right), _HEIGHT - _BOTTOM + 16, f"{10**i:,}", "end" if i == right else "middle")
+        for i in range(int(right) + 1)
+    ]
     body = [_line(points, right, top, "s0"), *ticks]
     for i in range(int(top) + 1):
         body.append(_text(_LEFT - 6, _y(i, top) + 4, f"{10**i:,}", "end"))
