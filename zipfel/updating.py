@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -82,8 +81,8 @@ class Updating(Snapshots):
     def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:
         """`partial_fit` of a model that nobody else sees yet."""
         self.method_ = copied(self.method_)
-        self.rows_ = copy(self.rows_)
-        learn, n_words = self._able("partial_fit"), self.rows_.n_features
+        self.rows_ = copied(self.rows_)
+        n_words = self.rows_.n_features
         given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
         if given.label_names is not None and self.label_names_ is None:
             raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
@@ -91,6 +90,7 @@ class Updating(Snapshots):
         data = replace(data, Y=self.label_changes_.of_labels(data.Y))
         new_words = self.rows_.extend(X) if self.method_.takes_new_features else 0
         rows, texts = self.rows_.read(X)
+        learn = self._able("partial_fit")
         with use_threads(self.threads):
             some = some_rows(data.n_points)
             asked = self._points(self.method_, rows[some], data.Y[some], None if texts is None else texts[some])
