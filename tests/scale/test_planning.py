@@ -175,7 +175,7 @@ def test_a_sample_that_can_not_be_fitted_is_told(data: Dataset) -> None:
 @pytest.mark.shared
 def test_the_estimate_is_within_a_quarter_and_the_limit_is_kept(shared_data: Path, tmp_path: Path) -> None:
     train = shared_data / "debian-tags" / "train.jsonl.gz"
-    for limit, full in (("2GB", True), ("190MB", False)):
+    for limit, full in (("2GB", True), ("380MB", False)):
         words = ["fit", train, "--preset", "quick", "--max-memory", limit, "--out", tmp_path / limit, "--threads", "2"]
         subprocess.run([sys.executable, "-m", "zipfel", *map(str, words)], check=True, env=dict(os.environ))
         facts = json.loads((tmp_path / limit / "config.json").read_text())["training"]["memory"]
