@@ -37,7 +37,8 @@ class CpuRun(Run):
 
 
 def find(folder: Path, part: str) -> Dataset:
-    path = next(p for p in sorted(folder.iterdir()) if p.name.split(".")[0] == part and "json" not in p.name)
+    files = [p for p in sorted(folder.iterdir()) if p.name.split(".")[0] == part]
+    path = next((p for p in files if "json" not in p.name), files[0])
     return read(str(path))
 
 

@@ -68,6 +68,9 @@ def _pools(scores: Array, hits: Array) -> tuple[Array, Array, Array]:
     return found[:, 0] / found[:, 2], found[:, 1], found[:, 2]
 
 
+_ARRAYS = ("labels", "scores", "hits", "counts")
+
+
 @dataclass(frozen=True)
 class HeldOutRanking:
     """The ranking of documents that were not trained on, and what is true of it.
@@ -82,6 +85,13 @@ class HeldOutRanking:
     hits: Array
     counts: Array
     n_true: Array | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[HeldOutRanking]) -> HeldOutRanking:
+        """Of all their documents."""
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        n_true = [part.n_true for part in parts if part.n_true is not None]
+        return cls(**arrays, n_true=np.concatenate(n_true) if len(n_true) == len(parts) else None)
 
     def calibration(self) -> Calibration:
         return Calibration.fit(np.where(self.labels >= 0, self.scores, -np.inf), self.hits, self.counts)

@@ -73,3 +73,18 @@ def test_only_some_columns() -> None:
     held = _held().only([0, 2])
     assert held.names == ["a", "frequency"]
     assert held.evidence.shape == (300, 20, 2)
+
+
+def test_held_out_points_are_scored_by_judges_that_have_not_seen_them() -> None:
+    """Evidence without meaning: a judge believes in it on the documents that it learnt from, and on no others."""
+    rng = np.random.default_rng(1)
+    n, columns = 120, 25
+    truth = rng.random((n, 20)) < 0.2
+    evidence = rng.normal(size=(n, 20, columns)).astype(np.float32)
+    labels, names = np.tile(np.arange(20), (n, 1)), [f"c{i}" for i in range(columns)]
+    held = HeldOut(names, labels, evidence, sp.csr_matrix(truth), np.full(20, 9), np.zeros(20), frozenset(names))
+    judge = Judge.fit(held, None, bonus=0.0)
+    seen, unseen = judge.ranked(held, None), judge.cross_ranked(held, None)
+    assert unseen.labels.shape == seen.labels.shape
+    assert seen.hits[:, 0].mean() > 0.3
+    assert unseen.hits[:, 0].mean() < 0.27

@@ -32,6 +32,9 @@ PROVEN = 600
 what a bonus costs can't be seen there."""
 COST = 0.001
 """Of the mean of P@1, P@3 and P@5 that a bonus may cost."""
+_FOLDS, _MANY, _FEWEST = 3, 1000, 30
+"""Parts of the held-out documents of which each is ranked by a judge of the others: two of many documents, three of
+fewer; none of very few."""
 _MOST_BONUS, _RUNS = 1e6, 50
 """Documents are compared in this many runs, as neighbours in a file are alike."""
 
@@ -64,6 +67,10 @@ class HeldOut:
         names = [self.names[i] for i in columns]
         evidence = np.ascontiguousarray(self.evidence[:, :, list(columns)])
         return HeldOut(names, self.labels, evidence, self.truth, self.counts, self.rarity, self.can_oppose)
+
+    def take(self, rows: Array) -> HeldOut:
+        own = self.labels[rows], self.evidence[rows], self.truth[rows]
+        return HeldOut(self.names, *own, self.counts, self.rarity, self.can_oppose)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,21 @@ class Judge:
         labels, scores = (np.take_along_axis(part, best, axis=1) for part in (held.labels, scores))
         n_true = np.diff(held.truth.indptr)
         return HeldOutRanking(labels, scores, is_true(labels, held.truth), held.counts[labels], n_true)
+
+    def cross_ranked(self, held: HeldOut, context: Context | None) -> HeldOutRanking:
+        """The same by judges like this one that have not seen the documents: each learns from the others. A judge is
+        too sure of the documents that it learnt from, the more so the fewer they are."""
+        n = len(held.labels)
+        folds = np.array_split(np.arange(n), _FOLDS if n < _MANY else 2) if n >= _FEWEST else []
+        if not folds:
+            return self.ranked(held, context)
+        found = []
+        for rows in folds:
+            others = held.take(np.setdiff1d(np.arange(n), rows))
+            own = context if self.second else None
+            judge = Judge.fit(others, own, products=self.products is not None, bonus=self.bonus)
+            found.append(judge.ranked(held.take(rows), own))
+        return HeldOutRanking.joined(found)
 
     def facts(self) -> dict[str, Any]:
         parts = {"first": self.first, "second": self.second, "products": self.products}

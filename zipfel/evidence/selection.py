@@ -71,17 +71,26 @@ def verdicts(
     kept, found = list(columns), dict[str, Verdict]()
     while True:
         asked = [name for name in doubted if name in kept and _can_go(name, kept, needs)]
-        used = [i for name in kept for i in columns[name]]
-        all_of_them = compared.quality(used)
-        lacking = [[i for i in used if i not in columns[name]] for name in asked]
-        qualities = at_once(*(partial(compared.quality, rest) for rest in lacking)) if asked else []
-        penalties = [len(columns[name]) / len(held.labels) for name in asked]
-        tried = [_verdict(*one, all_of_them) for one in zip(asked, qualities, penalties, strict=True)]
+        tried = _leave_one_out(compared, {name: columns[name] for name in kept}, asked)
         found |= {verdict.part: verdict for verdict in tried}
         going = [verdict for verdict in tried if not verdict.kept]
         if not going:
             return [replace(found.get(name, _UNKNOWN), part=name, kept=name in kept) for name in doubted]
         kept.remove(min(going, key=lambda verdict: verdict.strength).part)
+
+
+def leave_one_out(held: HeldOut, columns: Mapping[str, Sequence[int]], asked: Sequence[str]) -> list[Verdict]:
+    """What is lost without each of the parts that are asked about, when all others stay."""
+    return _leave_one_out(_Comparison.of(held), columns, asked)
+
+
+def _leave_one_out(compared: _Comparison, columns: Mapping[str, Sequence[int]], asked: Sequence[str]) -> list[Verdict]:
+    used = [i for own in columns.values() for i in own]
+    all_of_them = compared.quality(used)
+    lacking = [[i for i in used if i not in columns[name]] for name in asked]
+    qualities = at_once(*(partial(compared.quality, rest) for rest in lacking)) if asked else []
+    penalties = [len(columns[name]) / len(compared.hits) for name in asked]
+    return [_verdict(*one, all_of_them) for one in zip(asked, qualities, penalties, strict=True)]
 
 
 def _can_go(name: str, kept: Sequence[str], needs: Mapping[str, Sequence[str]]) -> bool:

@@ -172,7 +172,7 @@ class Auto(Method):
         with run.timed("judge"), blas_threads(1):
             context = Context.of(Y) if c.context else None
             self.judge_ = Judge.fit(known, context, products=c.products, bonus=c.tail)
-            self.held_out_ = self.judge_.ranked(known, context)
+            self.held_out_ = self.judge_.cross_ranked(known, context)
 
     # -- what follows from what is learnt
 
