@@ -24,24 +24,26 @@ def bench(
     methods: Annotated[
         str, typer.Option(help=r"Ours, e.g. knn,auto:quick (a preset) or 'knn\[n_neighbors=50;sharpness=8]'.")
     ] = DEFAULT_METHOD,
-    peers: Annotated[str, typer.Option(help="Others to compare with; those that are absent are skipped; or none.")] = (
+    peers: Annotated[str, typer.Option(help="Other tools; those that are not installed are skipped; or none.")] = (
         ALL_PEERS
     ),
     peer_python: Annotated[
         list[str] | None,
         typer.Option(metavar="PEER=PATH", help="The Python that has a peer, e.g. pecos=venv/bin/python; repeatable."),
     ] = None,
-    seeds: Annotated[str, typer.Option(help="Each is a run; tables show mean and spread.")] = "1",
+    seeds: Annotated[str, typer.Option(help="One run for each; tables show mean and spread.")] = "1",
     threads: Threads = None,
-    weighting: Annotated[str, typer.Option(help="Of ready-made features, for all: none, l2, tfidf, or auto.")] = "auto",
+    weighting: Annotated[
+        str, typer.Option(help="Weighting of ready-made features, for all systems: none, l2, tfidf, or auto.")
+    ] = "auto",
     propensity: Propensity = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = 3600,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a run may take.")] = 3600,
     out: Annotated[Path, typer.Option(help="Folder for runs.jsonl, table.md and the pictures.")] = Path("bench"),
     json: Annotated[bool, typer.Option("--json", help="Print the records of all runs as one JSON object.")] = False,
 ) -> None:
-    """Run methods and peers on data, each in a process of its own with the same rows and threads, and compare them.
+    """Compare methods and other tools on data. Each runs in its own process with the same rows and threads.
 
-    A bench that was stopped goes on where it was: what is in OUT/runs.jsonl is not run again.
+    The same command continues an interrupted bench: runs in OUT/runs.jsonl are not repeated.
 
     zipfel bench shared/bibtex debian-tags --methods knn --seeds 1,2,3 --peer-python pecos=pecos-venv/bin/python
     """

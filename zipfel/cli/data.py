@@ -25,7 +25,7 @@ Target = Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; .gz
 To = Annotated[
     str, typer.Option("--to", help="xmc, xmc-pair, svmlight, arff, jsonl, csv or fasttext; auto goes by the suffix.")
 ]
-Salt = Annotated[str, typer.Option("--salt", help="Another word, another choice of rows.")]
+Salt = Annotated[str, typer.Option("--salt", help="Any word; another one gives another choice of rows.")]
 
 
 @app.command()
@@ -38,7 +38,7 @@ def stats(
     label_separator: LabelSeparator = None,
     json: Json = False,
 ) -> None:
-    """Sizes, labels a point, points a label, and a histogram of head, torso and tail labels.
+    """Show sizes, means and a histogram of head, torso and tail labels.
 
     Example:  zipfel data stats train.txt.gz
     """
@@ -83,7 +83,7 @@ def split(
     file: Source,
     rest: Annotated[Path, typer.Argument(metavar="REST", help="Where the larger part goes.")],
     held: Annotated[Path, typer.Argument(metavar="HELD", help="Where the held-out part goes.")],
-    share: Annotated[float, typer.Option("--share", help="How much is held out, between 0 and 1.")] = 0.2,
+    share: Annotated[float, typer.Option("--share", help="Share of rows that is held out, between 0 and 1.")] = 0.2,
     salt: Salt = "",
     to: To = "auto",
     format: Format = "auto",  # noqa: A002 - the flag's name
@@ -94,7 +94,7 @@ def split(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Split in two by a hash of each row's id (else its text, else its number): the same on every machine.
+    """Split a data set in two by a hash of each row's id, text or number. Every machine makes the same split.
 
     Example:  zipfel data split all.jsonl train.jsonl test.jsonl --share 0.2
     """
@@ -123,7 +123,7 @@ def sample(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Keep some rows, chosen by the hash that `split` uses: reproducible, and a larger sample holds the smaller one.
+    """Keep some rows, chosen by the hash that `split` uses. A larger sample contains the smaller one.
 
     Example:  zipfel data sample train.jsonl.gz small.jsonl --rows 5000
     """
@@ -146,12 +146,12 @@ def synth(
     labels_per_point: Annotated[
         float | None, typer.Option(help="Mean labels of a row.", show_default="5.5, at most all")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Another number, other data.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Start of the random numbers.", min=0)] = 0,
     to: To = "auto",
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Make up data with power-law labels that can be learned, for tests of scale.
+    """Generate data with power-law labels that can be learned, for tests of scale.
 
     Example:  zipfel data synth big.txt --points 1000000 --features 135000 --labels 670000
     """
@@ -188,7 +188,7 @@ def pack(
     """Pack a data set into a folder of memory-mapped arrays, for data larger than memory.
 
     fit, evaluate, predict and bench take the folder as they take a file. JSON lines, fastText, plain text, svmlight and
-    XMC are packed a piece at a time; the same command goes on where it was stopped.
+    XMC are packed in pieces. The same command continues an interrupted packing.
 
     Example:  zipfel data pack train.jsonl.gz train.packed
     """
@@ -223,7 +223,7 @@ def check(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Packed data.")],
     json: Json = False,
 ) -> None:
-    """Compare every checksum of packed data, which reads all of it.
+    """Compare the checksums of all packed data. This reads every file.
 
     Example:  zipfel data check train.packed
     """

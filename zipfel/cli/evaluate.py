@@ -51,7 +51,7 @@ def evaluate(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Measure a model on tagged documents: ranking, sets of labels, and whether probabilities mean what they say.
+    """Measure a model on tagged documents: ranking, accepted labels and calibration.
 
     P, nDCG, R, RP, F1, PSP, PSnDCG, coverage, ECE and Brier at k; with --threshold F1 of the labels that reach it.
 
@@ -100,9 +100,9 @@ def calibrate(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Learn probabilities and thresholds anew, on tagged documents that the model was not trained on.
+    """Learn probabilities and thresholds from other tagged documents than the training set.
 
-    The ranking stays as it is.
+    The ranking stays the same.
 
     zipfel calibrate model recent.jsonl --out model2
     """

@@ -33,11 +33,11 @@ def explain(
         bool, typer.Option("--json", help="One JSON object: words; labels with contributions, evidence, voters.")
     ] = False,
 ) -> None:
-    """Say which words of a document, which training documents and which kinds of evidence speak for its labels.
+    """Show why a document gets its labels: words, similar training documents and kinds of evidence.
 
-    Every number is what was added to the label's score; the kinds of evidence add up to it.
+    Every number was added to the label's score. The kinds of evidence sum to the score.
 
-    Training documents go by their row in the training data, counted from 0, with words that they share with this one.
+    Training documents are named by their row, counted from 0, with the words in common.
 
     zipfel explain model "a fast text editor for the terminal" --html why.html
     """

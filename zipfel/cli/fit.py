@@ -100,10 +100,10 @@ def demo(
     preset: options.Preset = None,
     threads: options.Threads = None,
     seed: options.Seed = 0,
-    serve: Annotated[bool, typer.Option("--serve", help="Then serve the model, and open its page.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8000,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the model afterwards and open its page.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of --serve; 0 takes a free one.")] = 8000,
 ) -> None:
-    """Fit on the bundled data set, print its metrics and three predictions, and say what to type next.
+    """Fit on the bundled data set, print metrics and three predictions, and suggest the next commands.
 
     zipfel demo --serve
     """

@@ -45,10 +45,10 @@ def info(
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="This method, with its presets and parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A method, to show its presets and parameters.")] = None,
     json: Json = False,
 ) -> None:
-    """List the methods, a line each; with a name, that method's presets and parameters.
+    """List the methods; with a name, show its presets and parameters.
 
     zipfel methods auto
     """

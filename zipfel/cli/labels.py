@@ -73,9 +73,9 @@ def report(
 
 @app.command()
 def add(model: Model, file: Changes, out: Target = None, force: Force = False, json: Json = False) -> None:
-    """Make labels known: a line is IDENTIFIER, or IDENTIFIER<TAB>NAME for a model with a vocabulary.
+    """Add labels: a line is IDENTIFIER, or IDENTIFIER<TAB>NAME for a model with a vocabulary.
 
-    They are predicted once `zipfel update` has brought documents of them.
+    They are predicted after `zipfel update` has added documents with them.
 
     zipfel labels add model new.txt
     """
@@ -87,7 +87,7 @@ def add(model: Model, file: Changes, out: Target = None, force: Force = False, j
 
 @app.command()
 def retire(model: Model, file: Changes, out: Target = None, force: Force = False, json: Json = False) -> None:
-    """Never predict these labels again: a line is IDENTIFIER. Test data count as if they lacked them.
+    """Stop predicting labels: a line is IDENTIFIER. In test data these labels are ignored.
 
     zipfel labels retire model old.txt
     """
@@ -99,7 +99,7 @@ def retire(model: Model, file: Changes, out: Target = None, force: Force = False
 
 @app.command()
 def rename(model: Model, file: Changes, out: Target = None, force: Force = False, json: Json = False) -> None:
-    """Give labels new names: a line is OLD<TAB>NEW; for a model with a vocabulary, IDENTIFIER<TAB>NEW NAME.
+    """Rename labels: a line is OLD<TAB>NEW; for a model with a vocabulary, IDENTIFIER<TAB>NEW NAME.
 
     zipfel labels rename model names.tsv
     """
@@ -111,7 +111,7 @@ def rename(model: Model, file: Changes, out: Target = None, force: Force = False
 
 @app.command()
 def merge(model: Model, file: Changes, out: Target = None, force: Force = False, json: Json = False) -> None:
-    """Let labels count as others: a line is LABEL<TAB>THE LABEL THAT IT COUNTS AS.
+    """Merge labels into others: a line is LABEL<TAB>THE LABEL TO USE INSTEAD.
 
     zipfel labels merge model pairs.tsv
     """

@@ -68,14 +68,14 @@ def predict(
     url: Url = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document: id, labels, scores.")] = False,
 ) -> None:
-    """Rank labels for documents, as they come.
+    """Rank labels for documents.
 
     Standard input is plain text, one document a line, unless its first line is a JSON object with "text"; --format
     names any other format.
 
-    With --threshold only labels that are likely enough; with --optimise those that are best by a metric.
+    --threshold accepts labels by probability; --optimise chooses the labels that are best by a metric.
 
-    --url sends the documents to `zipfel serve`; ZIPFEL_TOKEN is the token that it may ask for.
+    --url sends the documents to `zipfel serve`. ZIPFEL_TOKEN has its token.
 
     echo "a fast text editor for the terminal" | zipfel predict model -
     """

@@ -26,17 +26,19 @@ def tune(
     out: Annotated[Path, typer.Option(help="Folder for the study, the preset file and the plot.")] = Path("tuned"),
     method: options.MethodName = options.DEFAULT_METHOD,
     preset: options.Preset = None,
-    valid: Annotated[str | None, typer.Option(help="File to measure on (default: a split of train).")] = None,
-    share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of train that is held out to measure on.")] = 0.2,
-    metric: Annotated[str, typer.Option(help="What is maximised: P@1, nDCG@5, PSP@3, ...")] = "nDCG@5",
+    valid: Annotated[
+        str | None, typer.Option(help="File to measure on (default: a split of the training set).")
+    ] = None,
+    share: Annotated[
+        float, typer.Option(min=0.01, max=0.9, help="Share of the training set that is held out for measuring.")
+    ] = 0.2,
+    metric: Annotated[str, typer.Option(help="The metric to maximise: P@1, nDCG@5, PSP@3, ...")] = "nDCG@5",
     over: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=RANGE", help="Search this setting: KEY=LOW:HIGH or KEY=A|B; may be repeated."),
     ] = None,
     set_: options.Settings = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Settings to try in all, with those of earlier runs.")
-    ] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Settings to try in total, including earlier runs.")] = None,
     time_budget: Annotated[float | None, typer.Option(min=1, help="Seconds for this run.", show_default="600")] = None,
     labels: options.Labels = None,
     label_column: options.LabelColumn = None,
@@ -47,7 +49,7 @@ def tune(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Search a method's settings within a time budget; the same command goes on where it was stopped.
+    """Search a method's settings within a time budget. The same command continues an interrupted search.
 
     zipfel tune train.jsonl --time-budget 600 --out tuned
 

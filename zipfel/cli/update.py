@@ -40,10 +40,10 @@ def update(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Add tagged documents to a model without training it (auto, knn, dxml): they vote at once.
+    """Add tagged documents to a model without training it again (auto, knn, dxml).
 
-    Labels that the model does not know yet are taken in, and by knn new words, too. Documents that it knows by their
-    ids count once: the same file may be given again. It tells when the model should be fitted again.
+    New documents vote at once. New labels are added, and with knn new words as well. Documents whose ids the model
+    knows are skipped, so the same file may be given again. The command says when to fit again.
 
     zipfel update model new.jsonl --out model2
 
