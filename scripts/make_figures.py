@@ -12,7 +12,9 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 from flow import Flow, draw_flow
 
-from zipfel import datasets
+from zipfel import Zipfel, datasets
+from zipfel.data import BUCKETS
+from zipfel.report.figures import Bars, alone, bar_chart, reliability_diagram
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "figures"
@@ -104,10 +106,25 @@ def accuracy_and_time() -> None:
     plt.close()
 
 
+def of_a_model() -> None:
+    """Calibration, and recall by label frequency, of a quick model of the bundled data."""
+    train, test = datasets.load("debian-tags")
+    model = Zipfel(preset="quick").fit(train)
+    found = model.reliability(test, k=5)
+    assert found is not None
+    diagram = reliability_diagram(found.probability, found.share, found.size, "Reliability diagram")
+    (FIGURES / "reliability.svg").write_text(alone(diagram), encoding="utf-8")
+    scores = model.evaluate(test)
+    recalls = [100 * scores[f"R@5[{bucket}]"] for bucket in BUCKETS]
+    chart = bar_chart(Bars(BUCKETS, [("R@5", recalls)]), "Recall of the first five labels by label frequency")
+    (FIGURES / "recall-by-frequency.svg").write_text(alone(chart), encoding="utf-8")
+
+
 if __name__ == "__main__":
     FIGURES.mkdir(parents=True, exist_ok=True)
     draw_flow(AUTO, FIGURES / "how-auto-works.svg")
     draw_flow(DESIGN, FIGURES / "design.svg")
     zipf()
+    of_a_model()
     if PEERS.exists():
         accuracy_and_time()
