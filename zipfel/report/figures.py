@@ -94,7 +94,8 @@ def _svg(body: Sequence[str], title: str) -> str:
 
 _STYLE = (
     "svg{background:#fff}svg text{font:12px system-ui,sans-serif;fill:#1c1e21}.grid{stroke:#d0d4da}"
-    ".line{fill:none;stroke:#1f6feb;stroke-width:2}.line.diagonal{stroke:#888;stroke-dasharray:4 4}circle,rect{fill:#1f6feb}"
+    ".line{fill:none;stroke:#1f6feb;stroke-width:2}.line.diagonal{stroke:#888;stroke-dasharray:4 4}"
+    "circle,rect{fill:#1f6feb}"
 )
 
 
