@@ -111,7 +111,16 @@ def plan_table() -> str:
 
 def systems_table(data: Sequence[str] = ()) -> str:
     """Every system of `peers.jsonl` on every data set, or on those that are named."""
-    rows = [row for row in read_lines("peers.jsonl") if not data or row["data"] in data]
+    return measured_table([row for row in read_lines("peers.jsonl") if not data or row["data"] in data])
+
+
+def methods_table() -> str:
+    """Every method of `methods.jsonl`."""
+    return measured_table(read_lines("methods.jsonl"))
+
+
+def measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each system, a column for each data set."""
     names = list(dict.fromkeys(row["data"] for row in rows))
     found = []
     for system in dict.fromkeys(row["system"] for row in rows):
@@ -127,9 +136,23 @@ def system_cell(row: Mapping[str, Any] | None) -> str:
     return f"{quality}, {row['train_s']:.2g} s, {row['model_mb']:.3g} MB, {row['single_ms']:.2f} ms"
 
 
+def abilities_table() -> str:
+    """What the methods' classes offer."""
+    from zipfel.methods.registry import method_class, method_names
+
+    rows = []
+    for name in method_names():
+        cls = method_class(name)
+        able = [hasattr(cls, verb) for verb in ("partial_fit", "explain")]
+        rows.append([f"`{name}`", cls.title, *("yes" if can else "no" for can in able)])
+    return table(["method", "what it is", "adds documents later", "explains"], rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "rules": rules_table,
     "settings": settings_table,
     "plan": plan_table,
     "systems": systems_table,
+    "methods": methods_table,
+    "abilities": abilities_table,
 }

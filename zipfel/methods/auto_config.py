@@ -32,28 +32,31 @@ class AutoConfig(declared.Config):
         "quick: neighbours and classifiers; default: parts that fit into Parabel's time; thorough: five times that",
         choices=EFFORTS,
     )
-    only: str = param("", "parts that are tried, with commas between; empty: those that the effort allows")
-    without: str = param("", "parts that are not tried, with commas between, e.g. without=tree,forest")
-    keep_all: bool = param(False, "parts stay even where the held-out points do not need them")
+    only: str = param("", "parts to try, separated by commas; empty: those that the effort allows")
+    without: str = param("", "parts to leave out, separated by commas, e.g. without=tree,forest")
+    keep_all: bool = param(False, "keep all parts, even if held-out documents are ranked as well without them")
     neighbors: int | None = param(
-        None, "training points that vote, of each kind; none: 50 to 200, see the table of rules", symbol="m", low=1
+        None, "training documents that vote, of each kind; none: 50 to 200, see the table of rules", symbol="m", low=1
     )
     candidates: int = param(100, "labels of a document that are scored", low=1)
-    centring: bool = param(True, "dense features are taken less their means")
+    centring: bool = param(True, "subtract the means of dense features")
     damping: float | None = param(
         None,
         "power of the feature values; none: 0.6 up to 45 words on average, 1 from 85 on and for dense numbers",
         low=0.1,
         high=2,
     )
-    context: bool = param(True, "what other likely labels tell of a label counts, where held-out points are better so")
-    products: bool = param(True, "products of two kinds of evidence count, too")
+    context: bool = param(True, "use other likely labels as evidence, if held-out documents are ranked better")
+    products: bool = param(True, "use products of two kinds of evidence")
     tail: float | None = param(
-        None, "t, bonus of rare labels; none: the most that costs 0.1 points of precision, to 0.4", symbol="t", low=0
+        None,
+        "t, bonus of rare labels; none: the largest up to 0.4 that costs 0.1 points of precision",
+        symbol="t",
+        low=0,
     )
     valid_share: float | None = param(
         None,
-        "share of train that the judge learns from, without a validation set; none: 0.12, of few points up to 0.25",
+        "share of the training set for the judge, without a validation set; none: 0.12, of few documents up to 0.25",
         low=0.01,
         high=0.5,
     )
