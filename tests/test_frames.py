@@ -54,7 +54,7 @@ def test_what_is_not_clear_is_refused(lib: Any) -> None:
         frame_texts(frame, "hed")
     with pytest.raises(DataError, match="no column 'labels' with labels"):
         as_dataset(frame, None, text="head")
-    with pytest.raises(DataError, match=r"several labels, such as 'a,b': hand in lists, e.g. \[row.split\(','\)"):
+    with pytest.raises(DataError, match=r"several labels, such as 'a,b': pass lists, e.g. \[row.split\(','\)"):
         as_dataset(frame, None, text="head", labels="tags")
 
 

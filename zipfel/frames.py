@@ -110,6 +110,6 @@ def _texts(column: list[Any], name: str) -> list[str]:
         if not isinstance(value, str):
             shown = "missing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
             raise DataError(
-                f"column {name!r}, row {row}: the text is {shown}; every row needs a text, if only an empty one"
+                f"column {name!r}, row {row}: the text is {shown}; every row needs a text, which may be empty"
             )
     return column

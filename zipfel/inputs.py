@@ -35,7 +35,7 @@ def as_dataset(
     X = documents_of(X, text)
     if Y is None:
         raise DataError(
-            "fit requires y to be passed, but the target y is None: hand in a 0/1 matrix, or for each document the "
+            "fit requires y to be passed, but the target y is None: pass a 0/1 matrix, or for each document the "
             "list of its label names or ids"
         )
     matrix, names = as_labels(Y, label_names)
@@ -92,7 +92,7 @@ def aligned(data: Dataset, names: LabelNames, n_labels: int) -> Dataset:
 def as_features(X: Any) -> tuple[list[str] | None, sp.csr_matrix | None]:
     """(texts, None) or (None, CSR of float32): whichever X is."""
     if isinstance(X, str):
-        raise DataError("X is one text; hand in a list of texts, if only with this one in it")
+        raise DataError("X is one text: pass a list of texts, such as [text]")
     if sp.issparse(X):
         return None, as_csr(X)
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS":
@@ -184,7 +184,7 @@ def _rows_of(Y: Any) -> list[Any]:
     if is_frame(Y):
         names = [str(name) for name in Y.columns]
         if len(names) != 1:
-            raise DataError(f"y is a DataFrame with {len(names)} columns: hand in its column of labels, or a 0/1 array")
+            raise DataError(f"y is a DataFrame with {len(names)} columns: pass its column of labels, or a 0/1 array")
         Y = Y[names[0]]
     rows = [[] if row is None else row for row in values(Y)] if is_column(Y) else list(Y)
     if rows and all(isinstance(row, str) or not len(row) for row in rows if isinstance(row, Sized)):
@@ -198,7 +198,7 @@ def _refuse_joined(rows: list[str]) -> None:
         joined = [row for row in rows if separator in row]
         if len(joined) * 10 > len(rows):
             raise DataError(
-                f"y holds strings that look like several labels, such as {joined[0][:60]!r}: hand in lists, e.g. "
+                f"y holds strings that look like several labels, such as {joined[0][:60]!r}: pass lists, e.g. "
                 f"[row.split({separator!r}) for row in y]; or [[row] for row in y] if each is one label"
             )
 

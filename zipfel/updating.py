@@ -85,7 +85,7 @@ class Updating(Snapshots):
         n_words = self.rows_.n_features
         given = as_dataset_of_any(X, y) if label_names is None else as_dataset(X, y, label_names=label_names)
         if given.label_names is not None and self.label_names_ is None:
-            raise DataError("the model knows its labels by number, the new documents by name: use numbers for both")
+            raise DataError("the model has label numbers and the new documents have label names: use numbers for both")
         data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
         data = replace(data, Y=self.label_changes_.of_labels(data.Y))
         new_words = self.rows_.extend(X) if self.method_.takes_new_features else 0

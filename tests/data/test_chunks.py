@@ -64,7 +64,7 @@ def test_sparse_rows_of_a_model_of_features(stdin: Any, put: Any) -> None:
     (chunk,) = read_chunks(stdin(b"2 4 2\n0,1 0:1 3:0.5\n 1:2\n"), texts=False)
     assert chunk.documents.X is not None
     np.testing.assert_array_equal(chunk.documents.X.toarray(), [[1, 0, 0, 0.5], [0, 2, 0, 0]])
-    with pytest.raises(DataError, match="promises 3 rows but there are 1"):
+    with pytest.raises(DataError, match="says 3 rows but there are 1"):
         list(read_chunks(put("a.txt", "3 4 2\n0 1:1\n"), texts=False))
     with pytest.raises(DataError, match="--format xmc, svmlight or jsonl"):
         list(read_chunks(stdin(b"hello\n"), texts=False))

@@ -23,9 +23,9 @@ def test_labels_may_stand_anywhere(put) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("__label__a one\n__label__ two\n", ":2: __label__ has no name"),
+        ("__label__a one\n__label__ two\n", ":2: __label__ must be followed by a name"),
         (b"__label__a one\n\xe9\n", ":2: byte 1 of the line is not UTF-8"),
-        ("one\n", ": no word begins with __label__"),
+        ("one\n", ": there is no label: no word begins with __label__"),
     ],
 )
 def test_broken_files(put, content: str | bytes, message: str) -> None:

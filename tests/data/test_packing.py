@@ -46,7 +46,7 @@ def test_pieces_of_numbers_make_the_whole(header: str, put: Put, tmp_path: Path)
 @pytest.mark.usefixtures("_small_pieces")
 @pytest.mark.parametrize("rows", ["", "0 0:1\n" * 299, "0 0:1\n" * 300 + "\n 1:1\n"])
 def test_a_header_must_be_right(rows: str, put: Put, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="promises 300 rows"):
+    with pytest.raises(DataError, match="says 300 rows"):
         pack(put("rows.txt", "300 50 40\n" + rows), tmp_path / "packed", format="xmc")
 
 
@@ -100,9 +100,9 @@ def test_nothing_is_replaced_unasked(put: Put, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="already"):
         pack(file, target)
     pack(file, target, force=True)
-    with pytest.raises(DataError, match="something else"):
+    with pytest.raises(DataError, match="no packed data"):
         pack(file, file, force=True)
-    with pytest.raises(DataError, match="something else"):
+    with pytest.raises(DataError, match="no packed data"):
         pack(file, tmp_path, force=True)
 
 

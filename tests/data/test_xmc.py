@@ -92,8 +92,8 @@ def test_threads_and_blocks_do_not_change_the_result(put, monkeypatch: pytest.Mo
 
 
 BROKEN = {
-    "rows.txt": ("3 5 4\n0 1:1\n1 2:1\n", ":1: the header promises 3 rows but there are 2"),
-    "more.txt": ("1 5 4\n0 1:1\n\n1 2:1\n", ":4: the header promises 1 rows but there are more"),
+    "rows.txt": ("3 5 4\n0 1:1\n1 2:1\n", ":1: the header says 3 rows but there are 2"),
+    "more.txt": ("1 5 4\n0 1:1\n\n1 2:1\n", ":4: the header says 1 rows but there are more"),
     "range.txt": ("2 5 4\n0 1:1\n1 5:1\n", ":3: feature id 5 is out of range"),
     "label.txt": ("2 5 4\n0 1:1\n4 2:1\n", ":3: label id 4 is out of range"),
     "nan.txt": ("2 5 4\n0 1:nan\n1 2:1\n", ":2: .*'nan'"),
@@ -123,7 +123,7 @@ def test_broken_files_are_located(put, name: str) -> None:
 
 
 def test_a_huge_header_allocates_nothing(put) -> None:
-    with pytest.raises(DataError, match="promises 99,999,999,999,999 rows"):
+    with pytest.raises(DataError, match="says 99,999,999,999,999 rows"):
         read(put("n.txt", "99999999999999 5 4\n0 1:1\n"))
 
 

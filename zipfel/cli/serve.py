@@ -145,7 +145,7 @@ def named_folders(words: list[str]) -> dict[str, Path]:
         path = Path(folder if equals else word)
         name = name if equals else path.resolve().name
         if not name or "/" in name:
-            raise ParameterError(f"a model goes by FOLDER or NAME=FOLDER, got {word!r}")
+            raise ParameterError(f"a model is named as FOLDER or NAME=FOLDER, got {word!r}")
         if name in found:
             raise ParameterError(f"two models have the name {name!r}: name one of them, as in other={path}")
         found[name] = path

@@ -17,9 +17,11 @@ def read_fasttext(stream: Stream, fields: Fields) -> Dataset:
         words = line.split()
         labels = [word[len(PREFIX) :] for word in words if word.startswith(PREFIX)]
         if not all(labels):
-            raise DataError(f"{PREFIX} has no name behind it", path=stream.name, line=number)
+            raise DataError(f"{PREFIX} must be followed by a name", path=stream.name, line=number)
         n_labels += len(labels)
         documents.add(" ".join(word for word in words if not word.startswith(PREFIX)), labels, line=number)
     if fields.need_labels and len(documents) and not n_labels:
-        raise DataError(f"no word begins with {PREFIX}", path=stream.name, remedy="is it in another format?")
+        raise DataError(
+            f"there is no label: no word begins with {PREFIX}", path=stream.name, remedy="is it in another format?"
+        )
     return documents.dataset(stream.name)

@@ -52,7 +52,7 @@ def check_swell(seen: int, packed: int, name: str) -> None:
     """Raises where `packed` compressed bytes have become too many."""
     if seen > room_for(packed) and not is_trusted():
         raise DataError(
-            f"swells to more than {MAX_SWELL} times its size and {FREE_BYTES >> 20} MB, which no honest data file does",
+            f"swells to more than {MAX_SWELL} times its size and {FREE_BYTES >> 20} MB, more than data files do",
             path=name,
             remedy=_REMEDY,
         )

@@ -102,7 +102,7 @@ def check_packing_target(target: Path, *, force: bool) -> None:
             "there is packed data already", path=target, remedy="choose another name, or replace it with force"
         )
     if target.exists() and not is_packed(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise DataError("is something else than packed data", path=target, remedy="choose another name")
+        raise DataError("exists and is no packed data", path=target, remedy="choose another name")
 
 
 class _Job:
@@ -160,7 +160,7 @@ class _Job:
             check_halted()
         promised = None if layout is None else layout.n_rows
         if promised is not None and promised != done.n_points:
-            message = f"the header promises {promised:,} rows but there are {done.n_points:,}"
+            message = f"the header says {promised:,} rows but there are {done.n_points:,}"
             raise DataError(message, path=stream.name, line=1, remedy="the file is cut off or its header is wrong")
         if not done.n_points:
             raise DataError("has no rows", path=stream.name)

@@ -138,7 +138,9 @@ def pieces(
 def check_labels(format: str, nnz: int, fields: Fields, name: str) -> None:  # noqa: A002 - as above
     """What a reader of whole files checks at their end."""
     if format == formats.FASTTEXT and fields.need_labels and not nnz:
-        raise DataError(f"no word begins with {PREFIX}", path=name, remedy="is it in another format?")
+        raise DataError(
+            f"there is no label: no word begins with {PREFIX}", path=name, remedy="is it in another format?"
+        )
 
 
 def _number_pieces(blocks: Iterator[bytes], name: str, layout: Layout, line: int) -> Iterator[Piece]:
@@ -156,9 +158,9 @@ def _number_pieces(blocks: Iterator[bytes], name: str, layout: Layout, line: int
 def _without_blank_end(
     X: sp.csr_matrix, Y: sp.csr_matrix, kept: int, promised: int, name: str
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """The rows that the header promises; lines behind them must be blank."""
+    """The rows that the header says; lines behind them must be blank."""
     if X.indptr[-1] > X.indptr[kept] or Y.indptr[-1] > Y.indptr[kept]:
-        message = f"the header promises {promised:,} rows but there are more"
+        message = f"the header says {promised:,} rows but there are more"
         raise DataError(message, path=name, line=promised + 2, remedy="correct the first number of the header")
     return X[:kept], Y[:kept]
 

@@ -16,7 +16,7 @@ _WHOLE = re.compile(r"[0-9]+")
 class Layout:
     """What the lines of a file look like.
 
-    n_features, n_labels: ids must stay below. n_rows: what the header promises. headless: svmlight, where '#' begins a
+    n_features, n_labels: ids must stay below. n_rows: what the header says. headless: svmlight, where '#' begins a
     comment and empty lines are no rows. column_noun: what stands before a colon, for messages.
     """
 

@@ -44,7 +44,7 @@ class _Request:
         if self.fields.need_labels:
             expected = f"there is no {path.name} beside it" if path else "standard input brings only one"
             raise DataError(
-                f"this file holds features and the labels lie in a second one; {expected}",
+                f"this file holds features and the labels are in a second one; {expected}",
                 path=self.path,
                 remedy="name the labels file with labels",
             )

@@ -41,7 +41,7 @@ def sparse_chunks(stream: Stream, kind: str, n_rows: int) -> Iterator[Part]:
         yield part
     if layout.n_rows is not None and seen < layout.n_rows:
         raise DataError(
-            f"the header promises {layout.n_rows:,} rows but there are {seen:,}",
+            f"the header says {layout.n_rows:,} rows but there are {seen:,}",
             path=stream.name,
             line=1,
             remedy="the file is cut off or its header is wrong",
@@ -75,7 +75,7 @@ def _parsed_one_by_one(lines: list[Line], layout: Layout, name: str, seen: int) 
             continue
         try:
             if surplus:
-                raise ValueError(f"the header promises {layout.n_rows:,} rows but there are more")
+                raise ValueError(f"the header says {layout.n_rows:,} rows but there are more")
             row = parse_line(line.decode("utf-8", "replace"), layout)
         except ValueError as error:
             message, _, remedy = str(error).partition(" | ")

@@ -82,7 +82,7 @@ def read_rows(stream: Stream, layout: Layout, first_line: int) -> Rows:
         line += block.count(b"\n")
     if layout.n_rows is not None and len(rows) < layout.n_rows:
         raise DataError(
-            f"the header promises {layout.n_rows:,} rows but there are {len(rows):,}",
+            f"the header says {layout.n_rows:,} rows but there are {len(rows):,}",
             path=stream.name,
             line=1,
             remedy="the file is cut off or its header is wrong",
@@ -191,12 +191,12 @@ def _located(block: bytes, fault: int, layout: Layout, name: str, first_line: in
 
 
 def _check_surplus(parsed: Parsed, kept: int, promised: int, name: str, first_line: int) -> None:
-    """Rows behind the last one that the header promises must be blank."""
+    """Rows behind the last one that the header says must be blank."""
     kept = max(kept, 0)
     full = np.flatnonzero(parsed.features.lengths[kept:] + parsed.labels.lengths[kept:])
     if len(full):
         raise DataError(
-            f"the header promises {promised:,} rows but there are more",
+            f"the header says {promised:,} rows but there are more",
             path=name,
             line=first_line + kept + int(full[0]),
             remedy="correct the first number of the header",

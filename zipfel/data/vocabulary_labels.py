@@ -78,7 +78,7 @@ def match_labels(
     if unknown not in UNKNOWN_LABELS:
         raise ParameterError(f"unknown_labels must be one of {', '.join(UNKNOWN_LABELS)}; got {unknown!r}")
     if data.label_names is None:
-        raise DataError("the data knows its labels by number only, so no vocabulary can name them", path=data.name)
+        raise DataError("the data has label numbers and no names, so no vocabulary can name them", path=data.name)
     finder = LabelFinder(vocabulary)
     found = [finder.find(name) for name in data.label_names]
     unmatched = _unmatched(data, vocabulary, found)

@@ -63,7 +63,9 @@ def _check_distinct(names: Sequence[str], path: Path) -> None:
     for name in names:
         if name in seen or not name:
             raise DataError(
-                f"two labels would be {name!r}, as fastText's labels have no blanks" if name else "a label has no name",
+                f"two labels would be {name!r}, because fastText's labels have no spaces"
+                if name
+                else "a label has no name",
                 path=path,
                 remedy="write JSON lines (.jsonl) or CSV (.csv)",
             )

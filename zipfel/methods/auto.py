@@ -330,7 +330,7 @@ def _judged(tried: Tried, is_there: bool, verdict: Any) -> Tried:
         return tried if not tried.tried else replace(tried, why="the time was up before it had learnt")
     if verdict is None or np.isnan(verdict.gain):
         return replace(tried, kept=True)
-    why = "" if verdict.kept else "held-out points are told as well without it"
+    why = "" if verdict.kept else "held-out documents are predicted as well without it"
     return replace(tried, **{**asdict(verdict), "why": why})
 
 
