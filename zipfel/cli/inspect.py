@@ -41,7 +41,12 @@ def info(
     config["files"] = {name: f"{entry['bytes']:,} bytes, checksum holds" for name, entry in config["files"].items()}
     metrics = config.get("metrics") or {}
     config["metrics"] = {n: f"{100 * v:.2f} %" if isinstance(v, int | float) else v for n, v in metrics.items()}
+    plan = config.get("facts", {}).pop("plan", None)
     show(fact_table(config))
+    if plan:
+        from zipfel.cli.plan import plan_table
+
+        show(plan_table(plan))
 
 
 def methods(

@@ -24,6 +24,8 @@ def summary(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:
         "features": f"{config['n_features']:,} {_features(config)}",
         "trained on": f"{training['n_points']:,} documents of {training['data'] or 'data without a name'}",
         "took": _took(training),
+        "parts": _parts(config, kept=True),
+        "dropped": _parts(config, kept=False),
         "seed, threads": f"{training['seed']}, {training['threads']}",
         **_metrics(config.get("metrics") or {}),
         **_history(training.get("history") or ()),
@@ -53,6 +55,14 @@ def _took(training: Mapping[str, Any]) -> str:
     longest = sorted(phases.items(), key=lambda pair: -pair[1])[:_PHASES]
     named = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in longest if seconds >= 0.05)
     return f"{training['seconds']:,.1f} s" + (f": {named}" if named else "")
+
+
+def _parts(config: Mapping[str, Any], *, kept: bool) -> str:
+    """auto's parts that were tried, with what each gains on held-out documents, in points of P."""
+    plan = (config.get("facts") or {}).get("plan") or ()
+    tried = [part for part in plan if part["tried"] and part["kept"] == kept]
+    named = [f"{p['part']}" + ("" if p["gain"] is None else f" {100 * p['gain']:+.2f}") for p in tried]
+    return ", ".join(named)
 
 
 def _metrics(metrics: Mapping[str, float]) -> dict[str, str]:
