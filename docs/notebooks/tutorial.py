@@ -41,6 +41,14 @@ model = Zipfel(preset="quick").fit(train)
 scores = model.evaluate(test)
 print({name: round(scores[name], 3) for name in ("P@1", "P@5", "PSP@5", "R@5[tail]")})
 
+# %%
+from zipfel.report import frequency_figure, model_report, recall_figure, reliability_figure
+
+recall_figure(model, test)
+
+# %%
+frequency_figure(model)
+
 # %% [markdown]
 # ## Predictions
 # A ranking is shown as a table in a notebook.
@@ -54,10 +62,8 @@ ranking
 # Labels with probability 0.7 should be right in 70 % of the cases.
 
 # %%
-diagram = model.reliability(test, k=5)
-for probability, share, size in zip(diagram.probability, diagram.share, diagram.size, strict=True):
-    print(f"{probability:.2f} {share:.2f} {size}")
-print(f"expected calibration error {diagram.error:.3f}")
+print(f"expected calibration error {model.reliability(test, k=5).error:.3f}")
+reliability_figure(model, test)
 
 # %% [markdown]
 # ## Why
@@ -80,7 +86,5 @@ print(model.predict(["a board game with dice"], k=3).names)
 # The page needs no network.
 
 # %%
-from zipfel.report import model_report
-
 page = model_report(model, test)
 print(f"{len(page):,} characters of HTML")

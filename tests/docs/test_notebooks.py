@@ -34,3 +34,4 @@ def test_runs_as_a_notebook(script: Path, tmp_path: Path) -> None:
     nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [str(output) for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any("<table>" in text for text in shown)  # a ranking as a notebook shows it
+    assert sum("image/svg+xml" in text for text in shown) >= 3

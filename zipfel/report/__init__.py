@@ -1,7 +1,8 @@
-"""A self-contained HTML page about a model: metrics, calibration, labels, errors, parts, data."""
+"""A self-contained HTML page about a model, and its figures for notebooks."""
 
 from __future__ import annotations
 
+from zipfel.report.notebook import Figure, frequency_figure, recall_figure, reliability_figure
 from zipfel.report.page import model_report
 
-__all__ = ["model_report"]
+__all__ = ["Figure", "frequency_figure", "model_report", "recall_figure", "reliability_figure"]
