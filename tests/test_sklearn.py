@@ -33,8 +33,8 @@ NOT_FOR_US = {
     "check_estimators_unfitted": "zipfel has a NotFittedError of its own: it does not depend on scikit-learn",
 }
 
-NEEDS_PARTIAL_FIT = {"check_fit_score_takes_y"}
-"""Calls partial_fit after fit, which centroid refuses and knn takes."""
+NEEDS_PARTIAL_FIT = {"check_fit_score_takes_y", "check_n_features_in_after_fitting"}
+"""They call partial_fit after fit, which centroid refuses and knn takes."""
 
 
 def test_clone_keeps_parameters_and_forgets_what_was_learned() -> None:
