@@ -14,6 +14,13 @@ from mkdocs.structure.files import File, Files
 
 PUBLIC = ("zipfel", "zipfel.data", "zipfel.metrics", "zipfel.report", "zipfel.errors")
 """Modules whose public names the Python reference has."""
+ALSO = (
+    ("zipfel.explanation", "Explained"),
+    ("zipfel.explanation", "Voter"),
+    ("zipfel.datasets", "load"),
+    ("zipfel.datasets", "write"),
+)
+"""Names of other modules that users meet."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -91,6 +98,8 @@ def _parameter_row(parameter: Any) -> str:
 def public_names() -> Iterator[tuple[str, str, Any]]:
     """(module, name, object) of every public name, once."""
     seen: set[int] = set()
+    for module_name, name in ALSO:
+        yield module_name, name, getattr(importlib.import_module(module_name), name)
     for module_name in PUBLIC:
         module = importlib.import_module(module_name)
         for name in getattr(module, "__all__", None) or _own_names(module):

@@ -20,8 +20,14 @@ _SHADES = (255, 230, 223, 216, 209)
 
 @dataclass(frozen=True)
 class Voter(Generic[Word]):
-    """A training point that has the label. row: its number in train, from 0. added: what its vote added to the score.
-    shared: words that it has in common with the document, the weightiest first; ids of features, or names."""
+    """A training document that voted for a label.
+
+    row: its number in the training set, from 0. added: what its vote added to the score. shared: words that it has in
+    common with the document, the weightiest first: ids of features, or names.
+
+    >>> Voter(row=6, added=0.5, shared=["bike"]).row
+    6
+    """
 
     row: int
     added: float
@@ -45,21 +51,29 @@ class Explanation:
     voters: Mapping[int, Sequence[Voter[int]]] = field(default_factory=dict)
 
     def top(self, label: int, n: int = 5) -> list[tuple[int, float]]:
-        """The n features that speak most for the label, with what they added."""
+        """The n features that added most to the label's score, with what they added."""
         pairs = zip(self.features, self.contributions[label], strict=True)
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The same by names, with the text: what `Zipfel.explain` returns.
+    """Why a document gets its labels: what `Zipfel.explain` returns.
 
-    words: the document's words that the model knows. attention: of each, 0 to 1, or empty. contributions: by label,
-    best label first, what each word added. scores: by label, what `predict` gave it, best first, then what it would
-    give to the others that were asked for. pieces: the text cut into words and what stands between them, each with the
-    words (their places in `words`) that it is part of: one for a plain word, more where n-grams overlap, none for a
-    gap or an unknown word.
-    evidence, voters: as in `Explanation`.
+    words: the document's words that the model knows.
+    attention: of each word, from 0 to 1; empty if the method has none.
+    contributions: by label, best first, what each word added to the score.
+    scores: by label, what labels are ranked by.
+    pieces: the text, cut into words and what is between them, each with the places in `words` that it belongs to.
+    evidence: by label, what each kind of evidence added; their sum is the score.
+    voters: by label, the training documents that voted for it, the strongest first.
+    label: one of those that are explained. n: how many words or voters.
+
+    >>> from zipfel import Zipfel
+    >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+    >>> why = model.explain("my red bike", k=1)
+    >>> list(why.scores), sorted(why.words)
+    (['bike'], ['bike', 'red'])
     """
 
     words: Sequence[str]
@@ -71,7 +85,14 @@ class Explained:
     voters: Mapping[str, Sequence[Voter[str]]] = field(default_factory=dict)
 
     def top(self, label: str, n: int = 5) -> list[tuple[str, float]]:
-        """The n words that speak most for the label, with what they added."""
+        """The n words that added most to the label's score, with what they added.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> why = model.explain("my red bike", k=1)
+        >>> sorted(word for word, added in why.top("bike"))
+        ['bike', 'red']
+        """
         pairs = zip(self.words, self._of(label), strict=True)
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
 
@@ -84,8 +105,14 @@ class Explained:
         return self.contributions[label]
 
     def reasons(self, label: str, n: int = 5) -> list[str]:
-        """For readers: the n words that count most, what each kind of evidence added, and the n strongest voters; a
-        line each, those left out that have nothing to say."""
+        """Up to three lines to read: the n words that count most, the kinds of evidence, the n strongest voters.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> why = model.explain("my red bike", k=1)
+        >>> [line.partition(":")[0] for line in why.reasons("bike")]
+        ['words', 'evidence', 'training rows']
+        """
         words = ", ".join(f"{word} {added:+.2f}" for word, added in self.top(label, n) if added)
         kinds = ", ".join(f"{kind} {added:+.2f}" for kind, added in self.evidence.get(label, {}).items())
         voters = ", ".join(
@@ -96,11 +123,25 @@ class Explained:
         return [f"{name}: {told}" for name, told in lines.items() if told]
 
     def highlighted(self, label: str | None = None) -> str:
-        """The text for a terminal, its words on a background as strong as they speak for the label; none: attention."""
+        """The text for a terminal, with words shaded by what they added to the label; None: by attention.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> why = model.explain("my red bike", k=1)
+        >>> "bike" in why.highlighted("bike")
+        True
+        """
         return to_terminal(*self._marked(label))
 
     def to_html(self, title: str = "Why these labels") -> str:
-        """A page of its own: the text once by attention, where there is any, and once for each label."""
+        """An HTML page with the text, its words shaded, once for each label. title: of the page.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> why = model.explain("my red bike", k=1)
+        >>> why.to_html().startswith("<!doctype html>")
+        True
+        """
         attention = self._section("attention", None) if self.attention else ""
         body = attention + "".join(self._section(self._headline(label), label) for label in self.contributions)
         head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
@@ -116,8 +157,14 @@ class Explained:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the words with their attention, and for each label its score and what they added, and
-        where there are such, what each kind of evidence and each voter added."""
+        """Plain values for JSON: the words, and for each label its score and what words, evidence and voters added.
+
+        >>> from zipfel import Zipfel
+        >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
+        >>> why = model.explain("my red bike", k=1)
+        >>> why.to_dict()["labels"][0]["label"]
+        'bike'
+        """
         words: list[dict[str, Any]] = [{"word": word} for word in self.words]
         for word, share in zip(words, self.attention, strict=False):
             word["attention"] = round(share, 6)

@@ -27,7 +27,14 @@ EXAMPLES = {
 
 
 def load(name: str) -> tuple[Dataset, Dataset]:
-    """(train, test) of a bundled data set, with the same label columns."""
+    """(train, test) of a bundled data set, with the same label columns.
+
+    name: "debian-tags".
+
+    >>> train, test = load("debian-tags")
+    >>> train.n_points, test.n_points
+    (18621, 4432)
+    """
     _check(name)
     train, test = (_read(f"{name}.{part}.jsonl.zst") for part in ("train", "test"))
     assert train.label_names is not None
@@ -35,7 +42,15 @@ def load(name: str) -> tuple[Dataset, Dataset]:
 
 
 def write(name: str, part: str, target: Path) -> int:
-    """Writes one part, "train" or "test", as a JSONL file; the number of its documents."""
+    """Writes one part of a bundled data set as a JSONL file. Returns the number of its documents.
+
+    name: "debian-tags". part: "train" or "test". target: the file; it must not exist.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write("debian-tags", "test", Path(folder) / "test.jsonl")
+    4432
+    """
     import zstandard
 
     _check(name)
