@@ -14,13 +14,15 @@ from mkdocs.structure.files import File, Files
 
 PUBLIC = ("zipfel", "zipfel.data", "zipfel.metrics", "zipfel.report", "zipfel.errors")
 """Modules whose public names the Python reference has."""
-ALSO = (
+FIRST = (
+    ("zipfel", "Zipfel"),
+    ("zipfel", "Ranking"),
     ("zipfel.explanation", "Explained"),
     ("zipfel.explanation", "Voter"),
     ("zipfel.datasets", "load"),
     ("zipfel.datasets", "write"),
 )
-"""Names of other modules that users meet."""
+"""Names that come first, some of them of other modules."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -98,8 +100,10 @@ def _parameter_row(parameter: Any) -> str:
 def public_names() -> Iterator[tuple[str, str, Any]]:
     """(module, name, object) of every public name, once."""
     seen: set[int] = set()
-    for module_name, name in ALSO:
-        yield module_name, name, getattr(importlib.import_module(module_name), name)
+    for module_name, name in FIRST:
+        value = getattr(importlib.import_module(module_name), name)
+        seen.add(id(value))
+        yield module_name, name, value
     for module_name in PUBLIC:
         module = importlib.import_module(module_name)
         for name in getattr(module, "__all__", None) or _own_names(module):
@@ -167,8 +171,17 @@ def _docstring(value: Any) -> list[str]:
             found += ["```", ""]
             inside = False
             continue
-        found.append(line if inside else cell(line) if not line.startswith("    ") else line)
+        found += [line] if inside else _prose(line, found)
     return [*found, "```"] if inside else found
+
+
+def _prose(line: str, before: list[str]) -> list[str]:
+    """A line outside of an example; a description of parameters becomes an item of a list."""
+    described = re.match(r"([a-zA-Z_]\w*(?:, [a-zA-Z_]\w*)*): (?=\S)(.*)", line)
+    if not described:
+        return [cell(line)]
+    item = f"- **{described[1]}**: {cell(described[2])}"
+    return [item] if before and (before[-1].startswith(("- **", "    ")) or not before[-1]) else ["", item]
 
 
 # -- methods

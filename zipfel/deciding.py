@@ -292,7 +292,7 @@ class Deciding(Snapshots):
     def calibrate(self: Self, X: Any, y: Any = None, *, text: Names = None, labels: str | None = None) -> Self:
         """Learns probabilities and thresholds anew from tagged documents that the model was not trained on.
 
-        The ranking stays the same. A hundred documents are enough if they differ from the training set.
+        The ranking stays the same. A hundred documents already help if they differ from the training set.
 
         >>> from zipfel import Zipfel
         >>> texts, tags = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
