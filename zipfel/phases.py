@@ -32,7 +32,7 @@ WORDS: Mapping[str, str] = {
     "forest": "growing a forest of documents",
     "choosing parts": "choosing parts on held-out documents",
     "judge": "weighing the evidence",
-    **{name: f"training {name}" for name in ("mnn", "lightdxml", "glas", "dxml", "rankae")},
+    **dict.fromkeys(("mnn", "lightdxml", "glas", "dxml", "rankae"), "training the network"),
     "centroids": "averaging documents by label",
     "choice": "choosing settings on held-out documents",
     "lambda": "choosing settings on held-out documents",

@@ -106,14 +106,12 @@ _LIBRARIES: dict[str, tuple[Callable[[Any], int], Callable[[Any, int], None]]] =
 
 
 def _set_libraries(threads: int) -> dict[str, int]:
-    """Returns what they had before."""
-    before = {}
-    for name, (get, put) in _LIBRARIES.items():
-        library = sys.modules.get(name)
-        if library is not None and hasattr(library, "__version__"):  # not while it is being imported
-            before[name] = get(library)
-            if before[name] != threads:
-                put(library, threads)
+    """Returns what they had before. All are read before one is set: they may share one OpenMP."""
+    there = [name for name in _LIBRARIES if hasattr(sys.modules.get(name), "__version__")]  # not while it is imported
+    before = {name: _LIBRARIES[name][0](sys.modules[name]) for name in there}
+    for name, number in before.items():
+        if number != threads:
+            _LIBRARIES[name][1](sys.modules[name], threads)
     return before
 
 

@@ -98,7 +98,7 @@ def test_few_weights_stay_here(model: Zipfel, data: Dataset) -> None:
 
 
 def test_a_shard_holds_its_labels_alone(model: Zipfel, data: Dataset) -> None:
-    ranker: LinearClassifiers = model.method_.ranker_  # type: ignore[attr-defined]
+    ranker: LinearClassifiers = model.method_.classifiers_  # type: ignore[attr-defined]
     part = LinearClassifiers.restored(ranker.of_labels(40, 90), ranker.weights_.shape[1], 50, ranker.config)
     assert (part.weights_ != ranker.weights_[40:90]).nnz == 0
     rows = model.rows_.transform(data.take(np.arange(5)))
