@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 from zipfel.neighbors._forest import FAN
-from zipfel.neighbors.forest import Forest, ForestConfig, _weighted, can_vote
+from zipfel.neighbors.forest import Forest, ForestConfig, _weighted
 from zipfel.neighbors.regression import FAINT
 from zipfel.neighbors.words import WordIndex
 
@@ -157,8 +157,8 @@ def test_new_points_vote_in_the_leaves_that_they_come_to(made: tuple[WordIndex, 
     memory, Y, forest = made
     X, more = _points(10, seed=5)
     all_of_them = memory.joined(X, np.arange(10) == 0)  # the others have no vote
-    grown = forest.with_voters(can_vote(memory)).joined(all_of_them, X)
-    forest = forest.with_voters(can_vote(memory))
+    grown = forest.with_voters(memory.can_vote).joined(all_of_them, X)
+    forest = forest.with_voters(memory.can_vote)
     one = grown.find(all_of_them, X[0])
     np.testing.assert_array_equal(one[0], grown.leaves[N])
     labels = np.arange(N_LABELS)[None]
@@ -182,19 +182,6 @@ class _Rows(WordIndex):
 
     def __init__(self, rows: sp.csr_matrix) -> None:
         self.rows = rows
-
-
-def test_points_without_labels_come_to_the_leaves_of_their_words() -> None:
-    """Else the blend would learn that where there are no labels trees have nothing to say."""
-    X, Y = _points()
-    labelled = np.arange(N) % 5 > 0
-    Y = sp.csr_matrix(Y.toarray() * labelled[:, None])
-    memory, whole = WordIndex.build(X, np.diff(Y.indptr) > 0), WordIndex.whole(X)
-    forest = Forest.fit(CONFIG, memory, Y, _seen(), seed=3)
-    points = np.flatnonzero(~_seen() & (np.diff(X.indptr) > 0))
-    leaves = forest.leaves_of(points, memory, X[points])
-    np.testing.assert_array_equal(leaves, forest.find(memory, whole.rows[points]))
-    assert (leaves[~labelled[points]] != forest.leaves[points[~labelled[points]]]).any()
 
 
 def test_of_many_voters_in_a_leaf_some_are_asked() -> None:

@@ -51,11 +51,10 @@ class TrainingSet:
         """(n_labels,) log 1/p of each label: what a bonus of 1 for rare labels adds to its score."""
         return np.log(Propensity().inverse(self.counts, self.n_points)).astype(np.float32)
 
-    @cached_property
+    @property
     def can_vote(self) -> npt.NDArray[np.bool_]:
         """(n,) which points have words and labels."""
-        found: npt.NDArray[np.bool_] = np.diff(self.words.rows.indptr) > 0
-        return found
+        return self.words.can_vote
 
     def most_frequent(self, n: int) -> Array:
         """(<= n,) labels that occur, the most frequent first."""

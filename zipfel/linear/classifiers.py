@@ -82,18 +82,6 @@ class LinearClassifiers:
         self._keep(indptr, features, stored, scale, X.shape[1])
         return self
 
-    @classmethod
-    def of(
-        cls, weights: sp.csr_matrix, config: LinearConfig | None = None, bias: npt.NDArray[np.float32] | None = None
-    ) -> LinearClassifiers:
-        """With weights (n_labels, n_features) that are known already, and biases (n_labels,), none by default."""
-        ranker, weights = cls(config), canonical(weights)
-        ranker.bias_ = np.zeros(weights.shape[0], dtype=np.float32) if bias is None else bias
-        indptr = weights.indptr.astype(np.int64)
-        kept = _rounded(weights.data, indptr, ranker.config.precision)
-        ranker._keep(indptr, weights.indices, *kept, weights.shape[1])
-        return ranker
-
     def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
         """stored: weights in their saved form; scale: (n_labels,) what an int8 step of each label is worth."""
         self._stored, self._scale = stored, scale

@@ -49,14 +49,6 @@ class Problems:
         _fill(*own, *others, starts[:-1].copy(), starts[:-1] + n_positive, docs)
         return cls(starts, docs, n_positive, np.zeros(len(docs)))
 
-    def only(self, labels: Array) -> Problems:
-        """The problems of some labels, unsolved; the others have no documents."""
-        kept = np.zeros(self.n_labels, dtype=bool)
-        kept[labels] = True
-        sizes = np.diff(self.ptr)
-        docs = self.docs[np.repeat(kept, sizes)]
-        return Problems(np.append(0, np.cumsum(sizes * kept)), docs, self.n_positive * kept, np.zeros(len(docs)))
-
     def start_from(self, solved: Problems, rows: Array) -> None:
         """Takes over the dual variables of problems that were solved on fewer documents, of which document i is now
         rows[i], in rising order: solving then takes fewer passes."""

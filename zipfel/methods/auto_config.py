@@ -90,4 +90,5 @@ class AutoConfig(declared.Config):
         "networking": "set network.NAME",
         "branching": "set tree.NAME",
         "ranker": "set classifiers.NAME",
+        "regression.most_labels": _left_out("regression"),
     }

@@ -69,7 +69,7 @@ class Forest:
     @classmethod
     def fit(cls, config: ForestConfig, memory: WordIndex, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
         """Of the points that are `seen` (n,), which are its voters; the others only come to their leaves."""
-        seen = seen & can_vote(memory)
+        seen = seen & memory.can_vote
         x, y = _occurring(unit_csr(memory.rows)), _weighted(_occurring(Y), seen)
         rows = *kernel_arrays(x), int(x.shape[1]), *kernel_arrays(y), int(y.shape[1]), seen
         seeds = np.random.default_rng(seed).integers(2**40, size=config.trees).tolist()
@@ -116,21 +116,13 @@ class Forest:
         over_blocks(lambda a, b: ask_leaves(a, b, *asked, out), len(out))
         return [out, np.log(out + np.float32(FAINT))]
 
-    def leaves_of(self, points: Array, memory: WordIndex, X: sp.csr_matrix) -> npt.NDArray[np.int32]:
-        """(n, trees) of some of the training points, X their words: of those without labels, which the memory does not
-        keep, as of documents."""
-        leaves, unknown = self.leaves[points], np.flatnonzero(~can_vote(memory)[points])
-        if len(unknown):
-            leaves[unknown] = self.find(memory, X[unknown])
-        return leaves
-
     def with_voters(self, voters: Array) -> Forest:
         """The same with other voters."""
         return replace(self, voters=voters)
 
     def joined(self, memory: WordIndex, X: sp.csr_matrix) -> Forest:
         """With more points X behind its own; memory: all of them."""
-        return replace(self, leaves=np.vstack([self.leaves, self.find(memory, X)]), voters=can_vote(memory))
+        return replace(self, leaves=np.vstack([self.leaves, self.find(memory, X)]), voters=memory.can_vote)
 
     @cached_property
     def _roots(self) -> npt.NDArray[np.int32]:
@@ -178,12 +170,6 @@ class Forest:
             raise ModelFileError("the forest in the model is damaged: its arrays do not fit each other")
         wide = {name: found[name].astype(np.int32) for name in ("members", "leaves")}
         return cls(**found | wide | {"is_split": found["is_split"].astype(bool)}, voters=voters)
-
-
-def can_vote(memory: WordIndex) -> npt.NDArray[np.bool_]:
-    """(n,) which points have words and labels: the memory keeps no words of points without labels."""
-    found: npt.NDArray[np.bool_] = np.diff(memory.rows.indptr) > 0
-    return found
 
 
 def _is_sound(found: Mapping[str, Array], n_points: int) -> bool:

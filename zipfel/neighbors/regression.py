@@ -54,7 +54,6 @@ _MORE = 20
 
 @dataclass(frozen=True)
 class RegressionConfig(Config):
-    most_labels: int = param(50_000, "labels up to which codes are a regression's; above, a matcher's", low=0)
     landmarks: int | None = param(
         None,
         "m; none: 1,000, fewer where points are few, or many with few labels, 500 at least",

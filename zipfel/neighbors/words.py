@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,12 @@ class WordIndex:
         """rows: (n, n_features), whole numbers from 0 to 255, or from -127 to 127; an empty row is never found."""
         self.rows = rows
         self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(unit_csr(rows))
+
+    @cached_property
+    def can_vote(self) -> npt.NDArray[np.bool_]:
+        """(n,) which points have words and labels: the index keeps no words of points without labels."""
+        found: npt.NDArray[np.bool_] = np.diff(self.rows.indptr) > 0
+        return found
 
     @property
     def unit_rows(self) -> sp.csr_matrix:
@@ -75,7 +82,7 @@ class WordIndex:
         return _padded(*self._index.search(X, m))
 
     def cosines(self, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
-        """(n, len(self)): with every row, for memories so small that it is worth it."""
+        """(n, len(self)): with every row, for so few rows that it is worth it."""
         return self._index.cosines(X)
 
     def steady_cosines(self, X: sp.csr_matrix) -> npt.NDArray[np.float32]:
@@ -101,7 +108,7 @@ class WordIndex:
         """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
         lacking = {"indptr", "features", "values"} - set(arrays)
         if lacking:
-            raise ModelFileError(f"the memory in the model lacks {', '.join(sorted(lacking))}")
+            raise ModelFileError(f"the index of words in the model lacks {', '.join(sorted(lacking))}")
         indptr, features, values = arrays["indptr"], arrays["features"], arrays["values"]
         sound = (
             indptr.dtype == np.int64
@@ -114,7 +121,7 @@ class WordIndex:
             and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
         )
         if not sound:
-            raise ModelFileError("the memory in the model is damaged: its arrays do not fit each other")
+            raise ModelFileError("the index of words in the model is damaged: its arrays do not fit each other")
         parts = (values.astype(np.float32), features.astype(np.int32), indptr)
         return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
 
