@@ -56,7 +56,7 @@ if __name__ == "__main__":
     print(f"{'data':12s} {'part':14s} {'measured':>9s} {'expected':>9s}")
     for name in sys.argv[2:] or DATA:
         timings, auto = measure(find(Path(sys.argv[1]) / name, "train"), NOT_TRIED.get(name, set()))
-        print(name, auto.shape_, f"Parabel {rules.tree_tools(auto.shape_):.2f} s on two cores")
+        print(name, auto.shape_, f"Parabel {rules.parabel_seconds(auto.shape_):.2f} s on two cores")
         for tried in auto.plan_:
             if tried.tried:
                 print(f"{name:12s} {tried.part:14s} {timings[tried.part]:9.2f} {tried.cost:9.2f}")

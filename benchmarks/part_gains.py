@@ -68,7 +68,7 @@ def rehearsed(train: Dataset, seed: int, points: int, parts: str) -> list[Verdic
 def table(train: Dataset, splits: int, points: int) -> dict[str, dict[str, tuple[float, float]]]:
     """By part: (mean, standard error) of points of precision, and of hundredths of log-likelihood."""
     tried = [rule.part for rule in rules.RULES if rule.effort != "thorough" and rule.part not in NOT_HERE]
-    network = train.n_labels <= rules.NETWORK_TABLE
+    network = train.n_labels <= rules.NETWORK_ROWS
     names = ",".join(name for name in tried if name != "network" or network)
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for seed in range(splits):

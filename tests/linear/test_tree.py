@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 from zipfel.linear import LinearClassifiers, LinearConfig
-from zipfel.linear.tree import LabelTree, TreeRanker
+from zipfel.linear.tree import LabelTree, TreeClassifiers
 
 Array = npt.NDArray[Any]
 N_LABELS = 23
@@ -78,9 +78,9 @@ def _assert_problem(problems: Any, place: int, positive: set[int], negative: set
     assert docs[n:] == sorted(negative)
 
 
-def _ranker(leaf: int) -> tuple[TreeRanker, sp.csr_matrix]:
+def _ranker(leaf: int) -> tuple[TreeClassifiers, sp.csr_matrix]:
     (X, Y), tree = _points(), _tree(leaf)
-    return TreeRanker(tree, LinearClassifiers(LinearConfig(damping=1.0, cost=1.0)).fit(X, tree.problems(Y))), X
+    return TreeClassifiers(tree, LinearClassifiers(LinearConfig(damping=1.0, cost=1.0)).fit(X, tree.problems(Y))), X
 
 
 @pytest.mark.parametrize("leaf", [2, 30])
@@ -91,7 +91,7 @@ def test_opinions_equal_the_plain_sums(leaf: int) -> None:
     labels[2, 5:] = -1
     branches, leaves = ranker.opinions(X, labels)
     everything = np.tile(np.arange(tree.n_branches + N_LABELS), (X.shape[0], 1))
-    short = np.maximum(0, 1 - ranker.ranker.score(X, everything)) ** 2
+    short = np.maximum(0, 1 - ranker.classifiers.score(X, everything)) ** 2
     for i, j in np.ndindex(*labels.shape):
         label = labels[i, j]
         if label < 0:
@@ -121,7 +121,7 @@ def test_labels_that_came_later_are_unknown() -> None:
     for opinion, before in zip(wide.opinions(X, labels), ranker.opinions(X, labels[:, :-1]), strict=True):
         np.testing.assert_array_equal(opinion[:, :-1], before)
         assert np.isnan(opinion[:, -1]).all()
-    again = TreeRanker.restored(wide.state(), X.shape[1], N_LABELS + 2)
+    again = TreeClassifiers.restored(wide.state(), X.shape[1], N_LABELS + 2)
     np.testing.assert_array_equal(again.opinions(X, labels), wide.opinions(X, labels))
 
 
@@ -134,7 +134,7 @@ def test_opinions_are_numbers_whatever_the_features() -> None:
 def test_a_saved_tree_answers_the_same_and_a_damaged_one_is_refused() -> None:
     ranker, X = _ranker(3)
     arrays, labels = ranker.state(), np.tile(np.arange(N_LABELS), (X.shape[0], 1))
-    again = TreeRanker.restored(arrays, X.shape[1], N_LABELS)
+    again = TreeClassifiers.restored(arrays, X.shape[1], N_LABELS)
     np.testing.assert_array_equal(again.opinions(X, labels), ranker.opinions(X, labels))
     beyond = np.where(arrays["leaf"] == 0, 1 << int(arrays["depth"][0]), arrays["leaf"]).astype(np.int32)
     broken: list[dict[str, Array]] = [
@@ -150,6 +150,6 @@ def test_a_saved_tree_answers_the_same_and_a_damaged_one_is_refused() -> None:
     ]
     for change in broken:
         with pytest.raises(ModelFileError):
-            TreeRanker.restored({**arrays, **change}, X.shape[1], N_LABELS)
+            TreeClassifiers.restored({**arrays, **change}, X.shape[1], N_LABELS)
     with pytest.raises(ModelFileError):
-        TreeRanker.restored({name: a for name, a in arrays.items() if name != "leaf"}, X.shape[1], N_LABELS)
+        TreeClassifiers.restored({name: a for name, a in arrays.items() if name != "leaf"}, X.shape[1], N_LABELS)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.neighbors._forest import FAN
 from zipfel.neighbors.forest import Forest, ForestConfig, _weighted
-from zipfel.neighbors.regression import FAINT
+from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 
 Array = npt.NDArray[Any]
@@ -38,8 +38,8 @@ def _seen(n: int = N) -> Array:
 @pytest.fixture(scope="module")
 def made() -> tuple[WordIndex, sp.csr_matrix, Forest]:
     X, Y = _points()
-    memory = WordIndex.build(X, np.diff(Y.indptr) > 0)
-    return memory, Y, Forest.fit(CONFIG, memory, Y, _seen(), seed=3)
+    words = WordIndex.build(X, np.diff(Y.indptr) > 0)
+    return words, Y, Forest.fit(CONFIG, words, Y, _seen(), seed=3)
 
 
 def _dense(rows: sp.csr_matrix) -> Array:
@@ -77,10 +77,10 @@ def _plain_leaf(nodes: list[tuple[int, Array, Array]], x: Array, rows: Array) ->
 def test_points_and_documents_go_where_the_words_of_a_cluster_are_most_like_theirs(
     made: tuple[WordIndex, sp.csr_matrix, Forest],
 ) -> None:
-    memory, _, forest = made
+    words, _, forest = made
     asked, _ = _points(60, seed=1)
-    leaves, rows = forest.find(memory, asked), _dense(memory.rows)
-    documents, known = _dense(asked), np.flatnonzero(np.diff(memory.rows.indptr) > 0)[:60]
+    leaves, rows = forest.find(words, asked), _dense(words.rows)
+    documents, known = _dense(asked), np.flatnonzero(np.diff(words.rows.indptr) > 0)[:60]
     for tree in range(CONFIG.trees):
         nodes = _nodes(forest, tree)
         assert leaves[:-2, tree].tolist() == [_plain_leaf(nodes, x, rows) for x in documents[:-2]]
@@ -102,14 +102,14 @@ def test_members_are_clustered_by_their_label_sets(made: tuple[WordIndex, sp.csr
 
 
 def test_trees_are_shaped_by_the_points_that_are_seen_only(made: tuple[WordIndex, sp.csr_matrix, Forest]) -> None:
-    memory, Y, forest = made
+    words, Y, forest = made
     assert forest.voters[forest.members].all()
     assert not forest.voters[-2:].any()  # no words, no labels
     assert forest.leaves.shape == (N, CONFIG.trees)
     others = Y.copy()
     hidden = np.isin(np.repeat(np.arange(N), np.diff(Y.indptr)), np.flatnonzero(~_seen()))
     others.indices[hidden] = (others.indices[hidden] * 7 + 3) % N_LABELS
-    again = Forest.fit(CONFIG, memory, others, _seen(), seed=3)
+    again = Forest.fit(CONFIG, words, others, _seen(), seed=3)
     np.testing.assert_array_equal(again.leaves, forest.leaves)
     np.testing.assert_array_equal(again.members, forest.members)
 
@@ -124,9 +124,9 @@ def test_leaves_are_small_and_nodes_no_larger_than_the_sample(made: tuple[WordIn
 
 
 def test_opinions_are_mean_shares_of_the_leaves_voters(made: tuple[WordIndex, sp.csr_matrix, Forest]) -> None:
-    memory, Y, forest = made
+    words, Y, forest = made
     asked, _ = _points(20, seed=2)
-    leaves = forest.find(memory, asked)
+    leaves = forest.find(words, asked)
     labels = np.random.default_rng(0).permutation(N_LABELS)[None].repeat(20, axis=0)
     labels[:, 3] = -1
     share, log_share = forest.opinions(leaves, labels, Y)
@@ -146,19 +146,19 @@ def test_a_document_alone_comes_to_the_same_leaves() -> None:
     rng = np.random.default_rng(0)
     X = sp.csr_matrix((rng.random((N, 9)) < 0.4).astype(np.float32))
     Y = sp.csr_matrix((rng.random((N, 5)) < 0.4).astype(np.float32))
-    memory = WordIndex.whole(X)
-    forest = Forest.fit(CONFIG, memory, Y, np.ones(N, dtype=bool), seed=0)
+    words = WordIndex.whole(X)
+    forest = Forest.fit(CONFIG, words, Y, np.ones(N, dtype=bool), seed=0)
     asked = sp.csr_matrix((rng.random((60, 9)) < 0.4).astype(np.float32))
-    together = forest.find(memory, asked)
-    np.testing.assert_array_equal(np.vstack([forest.find(memory, row) for row in asked]), together)
+    together = forest.find(words, asked)
+    np.testing.assert_array_equal(np.vstack([forest.find(words, row) for row in asked]), together)
 
 
 def test_new_points_vote_in_the_leaves_that_they_come_to(made: tuple[WordIndex, sp.csr_matrix, Forest]) -> None:
-    memory, Y, forest = made
+    words, Y, forest = made
     X, more = _points(10, seed=5)
-    all_of_them = memory.joined(X, np.arange(10) == 0)  # the others have no vote
-    grown = forest.with_voters(memory.can_vote).joined(all_of_them, X)
-    forest = forest.with_voters(memory.can_vote)
+    all_of_them = words.joined(X, np.arange(10) == 0)  # the others have no vote
+    grown = forest.with_voters(words.can_vote).joined(all_of_them, X)
+    forest = forest.with_voters(words.can_vote)
     one = grown.find(all_of_them, X[0])
     np.testing.assert_array_equal(one[0], grown.leaves[N])
     labels = np.arange(N_LABELS)[None]
@@ -170,9 +170,9 @@ def test_new_points_vote_in_the_leaves_that_they_come_to(made: tuple[WordIndex, 
 
 
 def test_columns_that_no_point_has_cost_nothing(made: tuple[WordIndex, sp.csr_matrix, Forest]) -> None:
-    memory, Y, forest = made
+    words, Y, forest = made
     far = 10**8  # a table of all would take gigabytes
-    wide = [sp.csr_matrix((m.data, m.indices * 10**6, m.indptr), shape=(N, far)) for m in (memory.rows, Y)]
+    wide = [sp.csr_matrix((m.data, m.indices * 10**6, m.indptr), shape=(N, far)) for m in (words.rows, Y)]
     again = Forest.fit(CONFIG, _Rows(wide[0]), wide[1], _seen(), seed=3)
     np.testing.assert_array_equal(again.leaves, forest.leaves)
 
@@ -187,32 +187,32 @@ class _Rows(WordIndex):
 def test_of_many_voters_in_a_leaf_some_are_asked() -> None:
     X = sp.csr_matrix(np.ones((1000, 1), dtype=np.float32))
     Y = sp.csr_matrix((np.arange(1000)[:, None] % [2, 4] == 0).astype(np.float32))
-    memory = WordIndex.whole(X)
-    forest = Forest.fit(CONFIG, memory, Y, np.ones(1000, dtype=bool), seed=0)
+    words = WordIndex.whole(X)
+    forest = Forest.fit(CONFIG, words, Y, np.ones(1000, dtype=bool), seed=0)
     edges, voters = forest._ballots
     assert np.diff(edges).max() == 100
     assert len(np.unique(voters)) == 100
-    share, _ = forest.opinions(forest.find(memory, X[:1]), np.array([[0, 1]]), Y)
+    share, _ = forest.opinions(forest.find(words, X[:1]), np.array([[0, 1]]), Y)
     np.testing.assert_allclose(share, [[Y[voters, 0].mean(), Y[voters, 1].mean()]], atol=1e-5)
     np.testing.assert_allclose(share, [[0.5, 0.25]], atol=0.15)
 
 
 def test_few_points_are_one_leaf() -> None:
     X, Y = _points(6)
-    memory = WordIndex.whole(X)
-    forest = Forest.fit(CONFIG, memory, Y, np.ones(6, dtype=bool), seed=0)
+    words = WordIndex.whole(X)
+    forest = Forest.fit(CONFIG, words, Y, np.ones(6, dtype=bool), seed=0)
     assert not forest.is_split.any()
-    assert not forest.find(memory, X).any()
-    share, _ = forest.opinions(forest.find(memory, X), np.arange(N_LABELS)[None].repeat(6, axis=0), Y)
+    assert not forest.find(words, X).any()
+    share, _ = forest.opinions(forest.find(words, X), np.arange(N_LABELS)[None].repeat(6, axis=0), Y)
     np.testing.assert_allclose(share[0], Y.toarray()[forest.voters].mean(axis=0), atol=1e-6)
 
 
 def test_it_is_restored_as_it_was_and_damage_is_refused(made: tuple[WordIndex, sp.csr_matrix, Forest]) -> None:
-    memory, _, forest = made
+    words, _, forest = made
     asked, _ = _points(30, seed=6)
     state = forest.state()
     again = Forest.restored(state, forest.voters)
-    np.testing.assert_array_equal(again.find(memory, asked), forest.find(memory, asked))
+    np.testing.assert_array_equal(again.find(words, asked), forest.find(words, asked))
     np.testing.assert_array_equal(again._ballots[1], forest._ballots[1])
     fewer = state["is_split"].copy()
     fewer[fewer.argmax()] = 0

@@ -30,18 +30,18 @@ def test_copies_count_as_one_vote() -> None:
 
 @pytest.mark.parametrize("neighbors", [1, 4, 30])
 def test_it_is_what_a_solver_says(neighbors: int) -> None:
-    memory, Y = _memory()
+    words, Y = _memory()
     rng = np.random.default_rng(1)
     X = sp.random(20, 40, density=0.3, dtype=np.float32, rng=rng, format="csr")
-    ids, cosines = memory.search(X, 12)
+    ids, cosines = words.search(X, 12)
     hidden = rng.random(ids.shape) < 0.3  # as held-out points are
     ids, cosines = np.where(hidden, -1, ids), np.where(hidden, np.float32(0), cosines)
     ids[0], cosines[0] = -1, 0  # a document without neighbours
     labels = np.array([rng.permutation(9)[:5] for _ in range(20)])
     labels[3, 2:] = -1
     judge = JointNeighbors.of(JointConfig(neighbors=neighbors, ridge=0.2))
-    found, _ = judge.opinions((ids, cosines), labels, memory, Y)
-    rows = memory.unit_rows.toarray()
+    found, _ = judge.opinions((ids, cosines), labels, words, Y)
+    rows = words.unit_rows.toarray()
     for i in range(20):
         kept = np.flatnonzero(ids[i] >= 0)[:neighbors]
         who, k = ids[i, kept], cosines[i, kept].astype(float)
@@ -51,11 +51,11 @@ def test_it_is_what_a_solver_says(neighbors: int) -> None:
 
 
 def test_one_document_is_answered_as_among_others() -> None:
-    memory, Y = _memory()
+    words, Y = _memory()
     X = sp.random(20, 40, density=0.3, dtype=np.float32, rng=np.random.default_rng(1), format="csr")
-    near, labels = memory.search(X, 12), np.tile(np.arange(9), (20, 1))
+    near, labels = words.search(X, 12), np.tile(np.arange(9), (20, 1))
     judge = JointNeighbors.of(JointConfig())
-    whole = judge.opinions(near, labels, memory, Y)[0]
+    whole = judge.opinions(near, labels, words, Y)[0]
     for i in range(20):
-        alone = judge.opinions((near[0][[i]], near[1][[i]]), labels[[i]], memory, Y)[0]
+        alone = judge.opinions((near[0][[i]], near[1][[i]]), labels[[i]], words, Y)[0]
         np.testing.assert_array_equal(alone[0], whole[i])

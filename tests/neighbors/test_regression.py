@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from tests.contract import known
 from zipfel.errors import DataError, ModelFileError
 from zipfel.index.base import unit_rows
-from zipfel.neighbors.regression import FAINT, Kernel, Landmarks, RegressionConfig, RegressionEncoder, _n_landmarks
+from zipfel.neighbors.regression import Kernel, Landmarks, RegressionConfig, RegressionEncoder, _n_landmarks
+from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 from zipfel.run import Run
 

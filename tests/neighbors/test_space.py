@@ -10,20 +10,20 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.neighbors.label_sets import Encoder
 from zipfel.neighbors.regression import Kernel, RegressionEncoder
-from zipfel.neighbors.space import Memory, Space
+from zipfel.neighbors.space import PointCodes, Space
 from zipfel.neighbors.words import WordIndex
 
 
-def _memory(voters: np.ndarray | None = None) -> tuple[Memory, np.ndarray]:
+def _point_codes(voters: np.ndarray | None = None) -> tuple[PointCodes, np.ndarray]:
     rng = np.random.default_rng(0)
     Y = sp.csr_matrix((rng.random((50, 8)) < 0.3).astype(np.float32))
     encoder = Encoder(rng.standard_normal((5, 6)).astype(np.float32), rng.standard_normal((8, 6)).astype(np.float32))
     points = unit_rows(rng.standard_normal((50, 6)).astype(np.float32))
-    return Memory(encoder, points, Y, np.diff(Y.indptr) > 0 if voters is None else voters), points
+    return PointCodes(encoder, points, Y, np.diff(Y.indptr) > 0 if voters is None else voters), points
 
 
 def test_neighbours_have_the_largest_mean_of_both_cosines() -> None:
-    memory, points = _memory()
+    memory, points = _point_codes()
     ids, weights = memory.search(points[:4], 7)
     assert memory.sets is not None
     mean = (points[:4] @ points.T + points[:4] @ memory.sets.T) / 2
@@ -34,7 +34,7 @@ def test_neighbours_have_the_largest_mean_of_both_cosines() -> None:
 
 
 def test_only_voters_are_found() -> None:
-    memory, points = _memory(np.arange(50) % 2 == 0)
+    memory, points = _point_codes(np.arange(50) % 2 == 0)
     ids, _ = memory.search(points[:5], 30)
     assert (ids[ids >= 0] % 2 == 0).all()
     assert ((ids >= 0).sum(axis=1) == 25).all()
@@ -46,7 +46,7 @@ def test_without_label_sets_points_alone_are_searched() -> None:
     points = unit_rows(rng.standard_normal((20, 6)).astype(np.float32))
     kernel, zeros = Kernel(WordIndex.whole(sp.csr_matrix(points[:5])), 0.0), np.zeros(6, dtype=np.float32)
     encoder = RegressionEncoder(kernel, points[:5], points[:1], zeros[:1], zeros, 1.0)
-    ids, weights = Memory(encoder, points, Y, np.ones(20, dtype=bool)).search(points[:3], 4)
+    ids, weights = PointCodes(encoder, points, Y, np.ones(20, dtype=bool)).search(points[:3], 4)
     cosines = points[:3] @ points.T
     found = np.take_along_axis(cosines, ids, axis=1)
     np.testing.assert_allclose(found, -np.sort(-cosines, axis=1)[:, :4], atol=0.01)
@@ -73,7 +73,7 @@ def test_a_point_that_joins_a_space_is_found_there() -> None:
     ids, _ = more.search(more.encoder.encode(X[:1]), 30)
     assert 30 in ids[0]
     assert more.encoder.labels.shape == (9, 6)
-    np.testing.assert_array_equal(more.memory.points[:30], space.memory.points)
+    np.testing.assert_array_equal(more.points.codes[:30], space.points.codes)
 
 
 @pytest.mark.parametrize("codes", [None, np.zeros((), np.int8), np.zeros(30, np.int8), np.zeros((29, 6), np.int8)])

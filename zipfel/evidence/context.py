@@ -20,12 +20,12 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.linear.blend import Blend
+from zipfel.neighbors.votes import FAINT
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 OTHERS = ("other labels: for", "other labels: against")
 _TOP = 10
-_FAINT = 1e-3
 _WIDEST, _PAIRS = 100, 5e7
 """Points with more labels are not counted; nor are labels where points have more pairs of them than this in all."""
 _FEWEST, _RUNS, _SURE = 200, 50, 2.0
@@ -63,8 +63,8 @@ class Context:
             self.together.data,
         )
         ids = labels.astype(np.int64, copy=False)
-        over_blocks(lambda a, b: _ask_others(a, b, ids, chances, *kept, self.counts, _TOP, out), len(labels))
-        out[:, :, 0] = np.log(out[:, :, 0] + np.float32(_FAINT))
+        over_blocks(lambda a, b: _add_others(a, b, ids, chances, *kept, self.counts, _TOP, out), len(labels))
+        out[:, :, 0] = np.log(out[:, :, 0] + np.float32(FAINT))
         return out
 
 
@@ -103,7 +103,7 @@ def precisions(scores: Array, hits: Array) -> npt.NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def _both(ids: Array, counts: Array, start: int, stop: int, wanted: int) -> float:
+def _count_of(ids: Array, counts: Array, start: int, stop: int, wanted: int) -> float:
     """The count at `wanted` in rising ids[start:stop], or 0."""
     end = stop
     while start < stop:
@@ -117,7 +117,7 @@ def _both(ids: Array, counts: Array, start: int, stop: int, wanted: int) -> floa
 
 
 @njit(cache=True, nogil=True)
-def _ask_others(
+def _add_others(
     start: int,
     stop: int,
     labels: Array,
@@ -144,6 +144,6 @@ def _ask_others(
             for j in range(n_candidates):
                 label = labels[i, j]
                 if label >= 0 and j != t:
-                    both = _both(ids, together, a, b, label)
+                    both = _count_of(ids, together, a, b, label)
                     out[i, j, 0] += p * both / (counts[other] + 1.0)
                     out[i, j, 1] -= p * (1.0 - both / (counts[label] + 1.0))

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfel.evidence.candidates import Candidates, candidates_of
-from zipfel.evidence.part import FAINT, Array, Asked, Part
+from zipfel.evidence.part import Array, Asked, Part
+from zipfel.neighbors.votes import FAINT
 
 _USUAL = 10
 """Best of a document's candidates whose mean stands for those that a part does not know."""
@@ -53,11 +54,11 @@ class Ensemble:
                 at += 1
         return found, out
 
-    def alone(self, asked: Asked, labels: Array) -> npt.NDArray[np.float32]:
+    def unseen_odds(self, asked: Asked, labels: Array) -> npt.NDArray[np.float32]:
         """(n, c) log-odds of labels without a training document that one part knows all the same, NaN of the others."""
         found = np.full(labels.shape, np.nan, dtype=np.float32)
         for part in self.parts:
-            own = part.alone(asked, labels)
+            own = part.unseen_odds(asked, labels)
             found = found if own is None else np.where(np.isnan(own), found, own)
         return found
 

@@ -19,9 +19,10 @@ import numpy as np
 
 from zipfel.evidence.contributions import by_frequency, shared_parts, voters
 from zipfel.evidence.ensemble import Ensemble
-from zipfel.evidence.part import FAINT, Array, Asked, ByFeature, Voters
+from zipfel.evidence.part import Array, Asked, ByFeature, Voters
 from zipfel.explanation import Explanation, Voter
 from zipfel.linear.blend import Blend
+from zipfel.neighbors.votes import FAINT
 
 
 @dataclass(frozen=True)

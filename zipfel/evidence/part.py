@@ -4,7 +4,7 @@
     part.neighbours(asked)                      training points that vote for their labels, or none
     part.proposals(asked)                       labels that it brings up itself, or none
     part.opinions(asked, labels)                what it thinks of candidates, a number a column; NaN: it does not know
-    part.alone(asked, labels)                   log-odds of labels without a training document, or none
+    part.unseen_odds(asked, labels)                   log-odds of labels without a training document, or none
     part.explain(asked, label)                  what each of a document's features added to an opinion, or none
     part.joined(more)                           the same part when more training points have come
     part.state(), P.restored(state, ...)        how it is kept
@@ -34,8 +34,6 @@ from zipfel.state import State
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
 T = TypeVar("T")
-FAINT = 1e-3
-"""Votes, and what a regression gives a label, count as none below this: log(v + 0.001)."""
 
 
 class Near(NamedTuple):
@@ -186,7 +184,7 @@ class Part(ABC):
     def opinions(self, asked: Asked, labels: Array) -> Sequence[Codes]:
         """(n, c) for each of `columns`, of candidates (n, c), -1 pads; NaN for a label that the part does not know."""
 
-    def alone(self, asked: Asked, labels: Array) -> Codes | None:  # noqa: ARG002 - most know nothing of such labels
+    def unseen_odds(self, asked: Asked, labels: Array) -> Codes | None:  # noqa: ARG002 - most know nothing of such labels
         """(n, c) log-odds of labels without a training document, of which no other part can know anything; NaN of all
         others."""
         return None

@@ -37,13 +37,13 @@ class Rule:
     needs: str | None = None
 
 
-REGRESSED = 50_000
+REGRESSION_LABELS = 50_000
 """Labels up to which documents have codes by a regression onto the labels; above, its sums take gigabytes, and codes
 come from label sets."""
-DECLARED = 100_000
+TABLE_ROWS = 100_000
 """Features and labels that a file may declare where, beside a regression, tables of 256 numbers for each are made
 (100 MB)."""
-NETWORK_TABLE = 10_000
+NETWORK_ROWS = 10_000
 """The same for the network's tables of 512 numbers (20 MB)."""
 
 RULES: tuple[Rule, ...] = (
@@ -70,8 +70,8 @@ RULES: tuple[Rule, ...] = (
         "regression",
         "default",
         lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words) + 4e-5 * s.n_labels,
-        lambda s: s.n_labels <= REGRESSED,
-        f"up to {REGRESSED:,} labels: above, its sums take gigabytes",
+        lambda s: s.n_labels <= REGRESSION_LABELS,
+        f"up to {REGRESSION_LABELS:,} labels: above, its sums take gigabytes",
     ),
     Rule(
         "forest",
@@ -91,23 +91,23 @@ RULES: tuple[Rule, ...] = (
         "network",
         "default",
         lambda s: 1.5 * network_visits(s) * (1.5e-5 + 2.5e-11 * (192 * s.n_labels + 512 * s.words)),
-        lambda s: s.declared <= NETWORK_TABLE,
-        f"features and labels together are {NETWORK_TABLE:,} at most",
+        lambda s: s.declared <= NETWORK_ROWS,
+        f"features and labels together are {NETWORK_ROWS:,} at most",
     ),
     Rule(
         "tree",
         "default",
         lambda s: 1.2e-8 * s.n_points * s.words * s.labels * 2 * math.log2(max(2, s.n_labels)),
-        lambda s: not s.dense and s.n_labels <= REGRESSED,
-        f"sparse features, up to {REGRESSED:,} labels",
+        lambda s: not s.dense and s.n_labels <= REGRESSION_LABELS,
+        f"sparse features, up to {REGRESSION_LABELS:,} labels",
         after=("regression",),
     ),
     Rule(
         "label_sets",
         "default",
         lambda s: 1.1e-7 * min(10 * s.n_points, max(2 * s.n_points, 300_000)) * (s.words + s.labels + 60),
-        lambda s: s.n_labels > REGRESSED or s.declared <= DECLARED,
-        f"features and labels together are {DECLARED:,} at most, or there is no regression",
+        lambda s: s.n_labels > REGRESSION_LABELS or s.declared <= TABLE_ROWS,
+        f"features and labels together are {TABLE_ROWS:,} at most, or there is no regression",
     ),
     Rule("mnn", "thorough", lambda s: 14 + 1.3e-3 * s.n_points, needs="papers"),
     Rule("lightdxml", "thorough", lambda s: 8 + 2e-3 * s.n_points, needs="papers"),
@@ -126,14 +126,15 @@ BUDGETED = 0.4
 """Of the time that is left of a budget: what parts that must pay may take of it by estimate."""
 
 
-def tree_tools(s: Shape) -> float:
+def parabel_seconds(s: Shape) -> float:
     """Seconds that Parabel takes for such data on two cores: what the default may take."""
     return 9e-7 * s.n_points * s.words * s.labels
 
 
 def allowed(s: Shape, effort: str) -> float:
     """Core-seconds that an effort may take. The floors are for few points, where nothing takes long."""
-    seconds = {"quick": 0.0, "default": max(0.5, tree_tools(s)), "thorough": max(120.0, 5 * tree_tools(s))}[effort]
+    parabel = parabel_seconds(s)
+    seconds = {"quick": 0.0, "default": max(0.5, parabel), "thorough": max(120.0, 5 * parabel)}[effort]
     return CORES * USED * seconds
 
 

@@ -1,8 +1,8 @@
-"""Sparse one-vs-all ranking of shortlists.
+"""Sparse one-vs-all classifiers, and their scores of shortlists.
 
 problems = Problems.build(Y, shortlist)                   # positives and shortlisted negatives of each label
-ranker = LinearClassifiers(LinearConfig()).fit(X, problems)
-margins = ranker.score(X, labels)                         # (n, k) for labels (n, k), no other label touched
+model = LinearClassifiers(LinearConfig()).fit(X, problems)
+margins = model.score(X, labels)                         # (n, k) for labels (n, k), no other label touched
 """
 
 from zipfel.linear.classifiers import LinearClassifiers, LinearConfig, damped

@@ -33,7 +33,7 @@ _WORTH_SENDING = 1 << 18
 
 @dataclass(frozen=True)
 class LinearConfig(Config):
-    """Parameters of the sparse ranker; LIBLINEAR's names where it has them."""
+    """Parameters of the classifiers; LIBLINEAR's names where it has them."""
 
     loss: str = param("squared_hinge", "loss of each classifier", choices=("squared_hinge", "logistic"))
     cost: float | None = param(
@@ -56,7 +56,7 @@ class LinearClassifiers:
     """w_l and b_l for every label l, each learnt only on `Problems`: L2-regularised, by dual coordinate descent.
 
     After `fit`: weights_ (n_labels, n_features) CSR, bias_ (n_labels,), both already rounded to `precision`, so that
-    a saved ranker answers the same. A label without positives scores -1 (squared hinge) or its like, a plain no.
+    a saved model answers the same. A label without positives scores -1 (squared hinge) or its like, a plain no.
     """
 
     def __init__(self, config: LinearConfig | None = None) -> None:
@@ -175,7 +175,7 @@ class LinearClassifiers:
         """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
         lacking = {"indptr", "features", "weights", "scale", "bias"} - set(arrays)
         if lacking:
-            raise ModelFileError(f"the ranker in the model lacks {', '.join(sorted(lacking))}")
+            raise ModelFileError(f"the classifiers in the model lack {', '.join(sorted(lacking))}")
         indptr, features = arrays["indptr"].astype(np.int64), arrays["features"].astype(np.int32)
         weights, scale, bias = arrays["weights"], arrays["scale"], arrays["bias"].astype(np.float32)
         sound = (
@@ -189,11 +189,11 @@ class LinearClassifiers:
             and all(bool(np.isfinite(a).all()) for a in (weights, scale, bias))
         )
         if not sound:
-            raise ModelFileError("the ranker in the model is damaged: its arrays do not fit each other")
-        ranker = cls(config)
-        ranker.bias_ = bias
-        ranker._keep(indptr, features, weights, scale.astype(np.float32), n_features)
-        return ranker
+            raise ModelFileError("the classifiers in the model are damaged: their arrays do not fit each other")
+        model = cls(config)
+        model.bias_ = bias
+        model._keep(indptr, features, weights, scale.astype(np.float32), n_features)
+        return model
 
 
 def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:

@@ -121,13 +121,13 @@ def _take_over(
 
 
 def with_random_negatives(
-    shortlist: npt.NDArray[np.int32], n_labels: int, strangers: int, rng: np.random.Generator
+    shortlist: npt.NDArray[np.int32], n_labels: int, n_random: int, rng: np.random.Generator
 ) -> npt.NDArray[np.int32]:
-    """The shortlists (n, k) and behind them up to `strangers` random labels that are not in them; -1 pads.
+    """The shortlists (n, k) and behind them up to `n_random` random labels that are not in them; -1 pads.
 
-    Without strangers a classifier knows hard negatives only, and is sure of itself on documents of another world.
+    Without n_random a classifier knows hard negatives only, and is sure of itself on documents of another world.
     """
-    drawn = rng.integers(0, n_labels, (len(shortlist), strangers), dtype=np.int32)
+    drawn = rng.integers(0, n_labels, (len(shortlist), n_random), dtype=np.int32)
     _drop_known(shortlist, drawn, np.full(n_labels, -1, dtype=np.int32))
     return np.concatenate([shortlist, drawn], axis=1)
 

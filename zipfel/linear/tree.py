@@ -112,11 +112,11 @@ class LabelTree:
 
 
 @dataclass(frozen=True)
-class TreeRanker:
+class TreeClassifiers:
     """A tree and its classifiers: of branches first, then of labels."""
 
     tree: LabelTree
-    ranker: LinearClassifiers
+    classifiers: LinearClassifiers
 
     def opinions(self, X: sp.csr_matrix, labels: Array) -> list[npt.NDArray[np.float32]]:
         """OPINIONS of the candidates (n, c) of each row, 0 where one is -1, NaN for a label that is not
@@ -129,25 +129,25 @@ class TreeRanker:
 
         def find(a: int, b: int) -> None:
             slots = np.full(tree.n_branches, -1, dtype=np.int64)
-            _ask_once(a, b, ids, tree.leaf, tree.n_branches, slots, asked, place, used)
+            _needed_classes(a, b, ids, tree.leaf, tree.n_branches, slots, asked, place, used)
 
         over_blocks(find, len(ids))
-        margins = self.ranker.score(X, np.ascontiguousarray(asked[:, : used.max(initial=0)]))
+        margins = self.classifiers.score(X, np.ascontiguousarray(asked[:, : used.max(initial=0)]))
         out = np.zeros((2, *ids.shape), dtype=np.float32)
-        over_blocks(lambda a, b: _sum_up(a, b, margins, place, np.float32(_FAR), out), len(ids))
+        over_blocks(lambda a, b: _sum_losses(a, b, margins, place, np.float32(_FAR), out), len(ids))
         return [np.where((labels < 0) | (tree.leaf[labels] >= 0), opinion, np.float32(np.nan)) for opinion in out]
 
-    def widened(self, n_labels: int) -> TreeRanker:
+    def widened(self, n_labels: int) -> TreeClassifiers:
         """With room for so many labels. Those that are new are not in the tree: its branches have not seen them."""
         more = np.full(n_labels - len(self.tree.leaf), -1, dtype=np.int32)
-        return TreeRanker(LabelTree(np.append(self.tree.leaf, more), self.tree.depth), self.ranker)
+        return TreeClassifiers(LabelTree(np.append(self.tree.leaf, more), self.tree.depth), self.classifiers)
 
     def state(self) -> dict[str, Array]:
         depth = np.array([self.tree.depth], dtype=np.int64)
-        return {"leaf": self.tree.leaf, "depth": depth, **self.ranker.state()}
+        return {"leaf": self.tree.leaf, "depth": depth, **self.classifiers.state()}
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, Array], n_features: int, n_labels: int) -> TreeRanker:
+    def restored(cls, arrays: Mapping[str, Array], n_features: int, n_labels: int) -> TreeClassifiers:
         """The counterpart of `state`; a model file may come from anywhere."""
         leaf, depth = arrays.get("leaf", np.zeros(())), arrays.get("depth", np.zeros(()))
         if leaf.shape != (n_labels,) or leaf.dtype != np.int32 or depth.shape != (1,) or depth.dtype != np.int64:
@@ -238,7 +238,7 @@ def _lists(
 
 
 @njit(cache=True, nogil=True)
-def _ask_once(
+def _needed_classes(
     start: int,
     stop: int,
     labels: Array,
@@ -276,7 +276,7 @@ def _ask_once(
 
 
 @njit(cache=True, nogil=True)
-def _sum_up(start: int, stop: int, margins: Array, place: Array, far: float, out: Array) -> None:
+def _sum_losses(start: int, stop: int, margins: Array, place: Array, far: float, out: Array) -> None:
     """out: (2, n, c), 0 before: what the branches and the label itself say, see OPINIONS."""
     for i in range(start, stop):
         for c in range(place.shape[1]):

@@ -136,7 +136,7 @@ class Auto(Method):
         found = {
             v.part: v for v in verdicts(known, columns, doubted, {name: rules.rule_of(name).after for name in parts})
         }
-        return [_judged(tried, tried.part in parts, found.get(tried.part)) for tried in self.plan_]
+        return [_with_verdict(tried, tried.part in parts, found.get(tried.part)) for tried in self.plan_]
 
     def _finish(self, kept: dict[str, Part], fold: Fold, everything: Fold) -> None:
         """The parts that stay, from all points; where the time is up, what they have, with all points as voters."""
@@ -199,7 +199,7 @@ class Auto(Method):
         """(n_features,) those that neighbours are found by, or that classifiers have weights for."""
         known = np.bincount(self.training_.words.rows.indices, minlength=self.training_.n_features) > 0
         classifiers = self.ensemble_.part("classifiers")
-        return known | classifiers.knows() if isinstance(classifiers, ClassifiersPart) else known
+        return known | classifiers.has_weight() if isinstance(classifiers, ClassifiersPart) else known
 
     # -- prediction
 
@@ -220,8 +220,8 @@ class Auto(Method):
         asked = self._asked(X, texts)
         found, evidence = self.ensemble_.evidence(asked, k)
         scores = self.judge_.log_odds(found.labels, evidence, self._context)
-        alone = self.ensemble_.alone(asked, found.labels)
-        scores = np.where(np.isnan(alone), scores, alone)
+        unseen = self.ensemble_.unseen_odds(asked, found.labels)
+        scores = np.where(np.isnan(unseen), scores, unseen)
         scores = scores + np.float32(self.judge_.bonus) * self.training_.rarity[found.labels]
         blank = np.diff(asked.X.indptr) == 0
         return Ranking.from_dense(np.where((found.labels < 0) | blank[:, None], -np.inf, scores), k, found.labels)
@@ -245,13 +245,13 @@ class Auto(Method):
         asked = self._asked(canonical(x), texts)
         found, evidence = self.ensemble_.evidence(asked)
         blend, evidence = self.judge_.in_context(found.labels, evidence, self._context)
-        alone = self.ensemble_.alone(asked, found.labels)
+        unseen = self.ensemble_.unseen_odds(asked, found.labels)
         by_products = self.judge_.by_products(found.labels, blend(evidence), evidence)
         bonus = self.judge_.bonus * self.training_.rarity
         scored = Scored(
             asked, self.ensemble_, found.labels[0], evidence[0], blend, by_products[0], bonus, found.voters, found.kinds
         )
-        return _with_alone(scored.explanation(labels, self._priors), found.labels[0], alone[0], bonus)
+        return _with_unseen(scored.explanation(labels, self._priors), found.labels[0], unseen[0], bonus)
 
     # -- state
 
@@ -315,17 +315,17 @@ def _resolved(config: AutoConfig, shape: Shape) -> AutoConfig:
     return config.replace(classifiers=classifiers)
 
 
-def _with_alone(told: Explanation, labels: Array, alone: Array, bonus: Array) -> Explanation:
+def _with_unseen(explanation: Explanation, labels: Array, unseen: Array, bonus: Array) -> Explanation:
     """The explanation with the one kind of evidence that labels without a training document have."""
-    own = {int(label): float(odds) for label, odds in zip(labels, alone, strict=True) if not np.isnan(odds)}
+    own = {int(label): float(odds) for label, odds in zip(labels, unseen, strict=True) if not np.isnan(odds)}
     evidence = {
         label: {"name": own[label], "bonus": float(bonus[label])} if label in own else kinds
-        for label, kinds in told.evidence.items()
+        for label, kinds in explanation.evidence.items()
     }
-    return replace(told, evidence=evidence)
+    return replace(explanation, evidence=evidence)
 
 
-def _judged(tried: Tried, is_there: bool, verdict: Any) -> Tried:
+def _with_verdict(tried: Tried, is_there: bool, verdict: Any) -> Tried:
     if not is_there:
         return tried if not tried.tried else replace(tried, why="the time was up before it had learnt")
     if verdict is None or np.isnan(verdict.gain):

@@ -1,6 +1,6 @@
 """ova: one sparse linear classifier a label (the papers' 1-vs-all row), behind a shortlist where labels are many.
 
-    m(l) = w_l . x + b_l,   w_l = argmin 1/2 |w|^2 + C sum_i max(0, 1 - y_il m_i(l))^2       `ranker.sparse`
+    m(l) = w_l . x + b_l,   w_l = argmin 1/2 |w|^2 + C sum_i max(0, 1 - y_il m_i(l))^2       `linear`
 
 The sum runs over l's positives and over the documents that have l in their shortlist: the labels whose centroids are
 nearest (`centroid`), and a few random ones, without which a classifier would know hard negatives only. While points

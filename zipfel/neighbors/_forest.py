@@ -100,15 +100,15 @@ def _draw(rows: Array, seen: Array, most: int, state: int) -> tuple[int, int, in
 
 
 @njit(cache=True, nogil=True)
-def _sort_out(rows: Array, child: Array, seen: Array, ends: Array, scratch: Array) -> int:
+def _sort_by_child(rows: Array, child: Array, seen: Array, ends: Array, scratch: Array) -> int:
     """Rows in the order of their children; ends: (16,) where those of each child end. Returns how many children have a
     point that is seen."""
-    peopled = 0
+    n_used = 0
     for c in range(FAN):
         ends[c] = 0
     for i in range(len(rows)):
         if seen[rows[i]]:
-            peopled += ends[child[i]] == 0
+            n_used += ends[child[i]] == 0
             ends[child[i]] += 1
     for i in range(len(rows)):
         if not seen[rows[i]]:
@@ -123,11 +123,11 @@ def _sort_out(rows: Array, child: Array, seen: Array, ends: Array, scratch: Arra
     for c in range(FAN - 1):
         ends[c] = ends[c + 1]
     ends[FAN - 1] = len(rows)
-    return peopled
+    return n_used
 
 
 @njit(cache=True, nogil=True)
-def _lead(
+def _assign(
     rows: Array,
     drawn: int,
     classes: Array,
@@ -187,16 +187,16 @@ def grow(
     members, kinds = np.empty(_DEEPEST * n, dtype=np.int32), np.empty(_DEEPEST * n, dtype=np.uint8)
     starts[0], stops[0], n_split, node = 0, n, 0, 0
     while node <= FAN * n_split:
-        here, peopled, used = rows[starts[node] : stops[node]], 0, edges[n_split]
+        here, n_used, used = rows[starts[node] : stops[node]], 0, edges[n_split]
         n_seen, drawn, state = _draw(here, seen, sample, state)
         if n_seen > leaf and levels[node] < _DEEPEST:
             kind = classes[:drawn]
             _cluster(here[:drawn], y_ptr, y_ids, y_values, by_labels, products, scale, kind)
             for i in range(drawn):
                 members[used + i], kinds[used + i] = here[i], kind[i]
-            _lead(here, drawn, kind, x_ptr, x_ids, x_values, by_words, products, scale, child)
-            peopled = _sort_out(here, child, seen, ends, scratch)
-        if peopled > 1:
+            _assign(here, drawn, kind, x_ptr, x_ids, x_values, by_words, products, scale, child)
+            n_used = _sort_by_child(here, child, seen, ends, scratch)
+        if n_used > 1:
             first = 1 + FAN * n_split
             is_split[node], edges[n_split + 1], n_split = True, used + drawn, n_split + 1
             for c in range(FAN):
@@ -246,7 +246,7 @@ def find_leaves(
 
 
 @njit(cache=True, nogil=True)
-def ask_leaves(
+def leaf_shares(
     start: int,
     stop: int,
     leaves: Array,

@@ -26,8 +26,8 @@ from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
 from zipfel.index.sparse import unit_csr
 from zipfel.kernels.sparse_topk import kernel_arrays
-from zipfel.neighbors._forest import FAN, ask_leaves, find_leaves, grow
-from zipfel.neighbors.regression import FAINT
+from zipfel.neighbors._forest import FAN, find_leaves, grow, leaf_shares
+from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 from zipfel.threads import at_once, over_blocks
 
@@ -67,10 +67,10 @@ class Forest:
     OPINIONS: ClassVar[tuple[str, ...]] = ("forest", "log forest")
 
     @classmethod
-    def fit(cls, config: ForestConfig, memory: WordIndex, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
+    def fit(cls, config: ForestConfig, words: WordIndex, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
         """Of the points that are `seen` (n,), which are its voters; the others only come to their leaves."""
-        seen = seen & memory.can_vote
-        x, y = _occurring(unit_csr(memory.rows)), _weighted(_occurring(Y), seen)
+        seen = seen & words.can_vote
+        x, y = _occurring(unit_csr(words.rows)), _weighted(_occurring(Y), seen)
         rows = *kernel_arrays(x), int(x.shape[1]), *kernel_arrays(y), int(y.shape[1]), seen
         seeds = np.random.default_rng(seed).integers(2**40, size=config.trees).tolist()
         found = at_once(*(partial(grow, *rows, config.leaf, config.sample, one) for one in seeds))
@@ -88,12 +88,12 @@ class Forest:
             seen,
         )
 
-    def find(self, memory: WordIndex, X: sp.csr_matrix) -> npt.NDArray[np.int32]:
-        """(n, trees) the leaves of documents; memory: the training points, and others behind them if need be."""
+    def find(self, words: WordIndex, X: sp.csr_matrix) -> npt.NDArray[np.int32]:
+        """(n, trees) the leaves of documents; words: the training points, and others behind them if need be."""
         found = np.empty((X.shape[0], len(self.sizes)), dtype=np.int32)
-        step = max(1, _COSINES // max(1, len(memory)))
+        step = max(1, _COSINES // max(1, len(words)))
         for a in range(0, X.shape[0], step):
-            cosines, part = memory.steady_cosines(X[a : a + step] if step < X.shape[0] else X), found[a : a + step]
+            cosines, part = words.steady_cosines(X[a : a + step] if step < X.shape[0] else X), found[a : a + step]
             self._find(cosines, part)
         return found
 
@@ -113,16 +113,16 @@ class Forest:
             int(Y.shape[1]),
             labels.astype(np.int64, copy=False),
         )
-        over_blocks(lambda a, b: ask_leaves(a, b, *asked, out), len(out))
+        over_blocks(lambda a, b: leaf_shares(a, b, *asked, out), len(out))
         return [out, np.log(out + np.float32(FAINT))]
 
     def with_voters(self, voters: Array) -> Forest:
         """The same with other voters."""
         return replace(self, voters=voters)
 
-    def joined(self, memory: WordIndex, X: sp.csr_matrix) -> Forest:
-        """With more points X behind its own; memory: all of them."""
-        return replace(self, leaves=np.vstack([self.leaves, self.find(memory, X)]), voters=memory.can_vote)
+    def joined(self, words: WordIndex, X: sp.csr_matrix) -> Forest:
+        """With more points X behind its own; words: all of them."""
+        return replace(self, leaves=np.vstack([self.leaves, self.find(words, X)]), voters=words.can_vote)
 
     @cached_property
     def _roots(self) -> npt.NDArray[np.int32]:

@@ -20,7 +20,7 @@ from numba import njit
 
 from zipfel.config import Config, param
 from zipfel.kernels.sparse_topk import kernel_arrays
-from zipfel.neighbors.regression import FAINT
+from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 from zipfel.threads import over_blocks
 
@@ -46,20 +46,20 @@ class JointNeighbors:
         return cls(config.neighbors, config.ridge)
 
     def opinions(
-        self, near: tuple[Array, Array], labels: Array, memory: WordIndex, Y: sp.csr_matrix
+        self, near: tuple[Array, Array], labels: Array, words: WordIndex, Y: sp.csr_matrix
     ) -> list[npt.NDArray[np.float32]]:
         """OPINIONS of the labels (n, c) of each document, by its neighbours (n, m), nearest first, -1 for none, and
         their cosines."""
         out = np.zeros(labels.shape, dtype=np.float32)
         ids, cosines = (np.ascontiguousarray(part) for part in near)
-        rows, its_labels = kernel_arrays(memory.unit_rows), (Y.indptr.astype(np.int64, copy=False), Y.indices)
+        rows, its_labels = kernel_arrays(words.unit_rows), (Y.indptr.astype(np.int64, copy=False), Y.indices)
         asked = ids.astype(np.int64, copy=False), cosines.astype(np.float32, copy=False)
         numbers = self.neighbors, np.float32(self.ridge)
-        n_features, n_labels = (int(matrix.shape[1]) for matrix in (memory.unit_rows, Y))
+        n_features, n_labels = (int(matrix.shape[1]) for matrix in (words.unit_rows, Y))
 
         def work(start: int, stop: int) -> None:
             dense, slots = np.zeros(n_features, dtype=np.float32), np.zeros(n_labels, dtype=np.int32)
-            _add_up(start, stop, *asked, *rows, *its_labels, labels, *numbers, dense, slots, out)
+            _regress_labels(start, stop, *asked, *rows, *its_labels, labels, *numbers, dense, slots, out)
 
         over_blocks(work, len(ids))
         return [out, np.log(np.maximum(out, 0) + np.float32(FAINT))]
@@ -102,7 +102,7 @@ def _solve(K: Array, w: Array, n: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_up(
+def _regress_labels(
     start: int,
     stop: int,
     ids: Array,

@@ -28,6 +28,7 @@ from zipfel.errors import DataError, ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.kernels.dense_product import product
 from zipfel.kernels.topk import score_pairs
+from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.run import Run
@@ -35,8 +36,6 @@ from zipfel.threads import blas_threads, check_halted, over_blocks, over_product
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
-FAINT = 1e-3
-"""Votes, and what the regression gives a label, count as none below this: log(v + 0.001)."""
 _BLOCK = 2048
 """Points that are summed at a time."""
 _LEAST, _MOST, _SHARE = 500, 1000, 0.009

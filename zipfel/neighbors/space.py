@@ -28,47 +28,48 @@ MANY = 60_000
 """Points above which neighbours are searched by shorter codes (IVF-PQ)."""
 
 
-class Memory:
+class PointCodes:
     """Codes of the training points: f(x) and, where the encoder has them, g(y) of each. Neighbours are searched once,
     by the mean of the two cosines, and then weighed by each of them."""
 
     def __init__(
         self,
         encoder: AnyEncoder,
-        points: npt.NDArray[np.float32],
+        codes: npt.NDArray[np.float32],
         Y: sp.csr_matrix,
         voters: Array,
         *,
         exact: bool = False,
     ) -> None:
-        """points: (n, dim) codes of the training points as they are searched, rounded to a byte a number.
-        voters: (n,) which of them may be found. exact: for a few questions only, which no index would pay for."""
-        self.points, self.sets = points, encoder.sets(Y)
-        self.voters = np.flatnonzero(voters & points.any(axis=1)).astype(np.int64)
+        """codes: (n, dim) of the training points as they are searched, rounded to a byte a number.
+        voters: (n,) which of them may be found. exact: search without an index, as for few
+        searches building one takes longer."""
+        self.codes, self.sets = codes, encoder.sets(Y)
+        self.voters = np.flatnonzero(voters & codes.any(axis=1)).astype(np.int64)
         self._exact = exact
 
     @cached_property
     def index(self) -> Index:
         """Built when it is first asked, from the same seed always: a loaded model builds the one that it had."""
-        mean = self.points
+        mean = self.codes
         if self.sets is not None:
-            mean = self.points + self.sets
+            mean = self.codes + self.sets
             mean *= np.float32(0.5)
         if self._exact:
             return ExactIndex(mean[self.voters], self.voters, metric="inner")
-        if len(self.points) <= MANY:
+        if len(self.codes) <= MANY:
             return ByteIndex(mean[self.voters], self.voters)
         return build_index(mean[self.voters], self.voters, metric="inner", kind="ivfpq", k=50, recall=0.9, seed=0)
 
-    def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
+    def search(self, asked: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
         """(n, m) rows of train, -1 pads, and (n, m, s) weights of their votes, of each of the encoder's VOTES: of those
         whose features are alike, of those whose label sets are (where it has them), and of all nearly alike."""
-        ids, mean = self.index.search(codes, m)
+        ids, mean = self.index.search(asked, m)
         ids = np.where(np.isneginf(mean), -1, ids)
         if self.sets is None:
             return ids, vote_weights(mean, (_SHARP, _FLAT))
         by_points = np.empty(ids.shape, dtype=np.float32)
-        over_blocks(lambda a, b: score_pairs(codes, self.points, ids, by_points, a, b), len(codes))
+        over_blocks(lambda a, b: score_pairs(asked, self.codes, ids, by_points, a, b), len(asked))
         by_points[ids < 0] = 0
         by_sets = 2 * mean - by_points  # the mean of two cosines is what was searched by
         kinds = [(np.where(ids < 0, -np.inf, by_points), _SHARP), (by_sets, _SHARP), (mean, _FLAT)]
@@ -77,10 +78,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Space:
-    """An encoder, and the training points as it sees them."""
+    """An encoder, and the codes that it gives the training points."""
 
     encoder: AnyEncoder
-    memory: Memory
+    points: PointCodes
 
     @classmethod
     def build(
@@ -92,21 +93,21 @@ class Space:
         *,
         exact: bool = False,
     ) -> Space:
-        """codes: (n, dim) of all points, as the encoder gave them; voters, exact: see `Memory`."""
-        return cls(encoder, Memory(encoder, _searched(encoder, codes), Y, voters, exact=exact))
+        """codes: (n, dim) of all points, as the encoder gave them; voters, exact: see `PointCodes`."""
+        return cls(encoder, PointCodes(encoder, _searched(encoder, codes), Y, voters, exact=exact))
 
     def search(self, codes: npt.NDArray[np.float32], m: int) -> tuple[Array, Array]:
-        """`Memory.search` for what the encoder gave."""
-        return self.memory.search(self.encoder.searched(codes), m)
+        """`PointCodes.search` for what the encoder gave."""
+        return self.points.search(self.encoder.searched(codes), m)
 
     def joined(self, X: sp.csr_matrix, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Space:
         """With more points X behind its own; Y: labels of all; new: which of them its points did not have."""
-        codes = np.vstack([self.memory.points, _searched(self.encoder, self.encoder.encode(X))])
+        codes = np.vstack([self.points.codes, _searched(self.encoder, self.encoder.encode(X))])
         encoder = self.encoder.extended(codes, Y, new)
-        return Space(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
+        return Space(encoder, PointCodes(encoder, codes, Y, np.diff(Y.indptr) > 0))
 
     def state(self) -> dict[str, Array]:
-        return {**pack_table("codes", self.memory.points, "int8"), **self.encoder.state()}
+        return {**pack_table("codes", self.points.codes, "int8"), **self.encoder.state()}
 
     @classmethod
     def restored(cls, kind: type[AnyEncoder], arrays: Mapping[str, Array], Y: sp.csr_matrix, n_features: int) -> Space:
@@ -115,7 +116,7 @@ class Space:
         width = kept.shape[1] if kept.ndim == 2 else 0
         encoder = kind.restored(arrays, n_features, Y.shape[1], width)
         codes = unpack_table("codes", arrays, Y.shape[0], width)
-        return cls(encoder, Memory(encoder, codes, Y, np.diff(Y.indptr) > 0))
+        return cls(encoder, PointCodes(encoder, codes, Y, np.diff(Y.indptr) > 0))
 
 
 def _searched(encoder: AnyEncoder, codes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

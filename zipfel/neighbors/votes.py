@@ -14,6 +14,8 @@ from zipfel.kernels.topk import sink, sort_heap
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
+FAINT = 1e-3
+"""Votes, and scores between 0 and 1, are evidence as log(v + 0.001): below this they count as none."""
 
 
 @njit(cache=True, nogil=True)

@@ -78,13 +78,13 @@ class ClassifiersPart(Part):
         parts, bias = self.model.by_feature(asked.X, label), float(self.model.bias_[label])
         return ByFeature("doubt" if parts.sum() + bias < 0 else "trust", parts, bias)
 
-    def knows(self) -> Array:
+    def has_weight(self) -> Array:
         """(n_features,) which features some classifier has a weight for."""
         return self.model.has_weight()
 
     def joined(self, more: More) -> ClassifiersPart:
-        strangers = self.config.random_negatives or 0
-        close = nearest_labels(more, strangers) if len(more.new_labels) else None
+        n_random = self.config.random_negatives or 0
+        close = nearest_labels(more, n_random) if len(more.new_labels) else None
         X, n_labels = more.training.words.unit_rows, more.training.n_labels
         model = extended(self.model, X, n_labels, more.new_labels, close, self.config)
         return ClassifiersPart(model, self.config)
@@ -125,7 +125,7 @@ _HARD = 100
 """New labels that a point is a hard negative of, at most."""
 
 
-def nearest_labels(more: More, strangers: int) -> Problems:
+def nearest_labels(more: More, n_random: int) -> Problems:
     """What classifiers of labels that are new learn from, in their order: points that are near to one of theirs, and
     random ones."""
     words, n_labels, new = more.training.words, more.training.n_labels, more.new_labels
@@ -140,7 +140,7 @@ def nearest_labels(more: More, strangers: int) -> Problems:
     hard: Any = np.append(new, -1).astype(np.int32)[lists]  # among all labels, as random ones are drawn
     place = np.full(n_labels + 1, -1, dtype=np.int32)
     place[new] = np.arange(len(new))
-    return Problems.build(own, place[with_random_negatives(hard, n_labels, strangers, np.random.default_rng(0))])
+    return Problems.build(own, place[with_random_negatives(hard, n_labels, n_random, np.random.default_rng(0))])
 
 
 def strongest(matrix: sp.csr_matrix, width: int) -> Array:

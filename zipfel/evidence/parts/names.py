@@ -87,7 +87,7 @@ class NamesPart(Part):
         columns = (np.maximum(odds[place] + _NOTHING, 0), 1.0, frequency)
         return [np.where(found, column, 0).astype(np.float32) for column in columns]
 
-    def alone(self, asked: Asked, labels: Array) -> Codes | None:
+    def unseen_odds(self, asked: Asked, labels: Array) -> Codes | None:
         """What was learnt of labels that only the asking document had holds for those that none has."""
         unseen = (labels >= 0) & (asked.training.counts[labels] == 0)
         if not unseen.any():

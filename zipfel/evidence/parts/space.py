@@ -34,7 +34,7 @@ class SpacePart(Part):
     @property
     def point_codes(self) -> Codes:
         """(n, dim) of the training points, as they are searched."""
-        return self.space.memory.points
+        return self.space.points.codes
 
     def neighbours(self, asked: Asked) -> Voters:
         return Voters(*self.space.search(self.codes_of(asked), asked.n_neighbors))

@@ -15,7 +15,7 @@ from zipfel.evidence.part import Array, Asked, Codes, Fold, More, Part
 from zipfel.evidence.parts.space import SpacePart
 from zipfel.evidence.training_set import TrainingSet
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems
-from zipfel.linear.tree import OPINIONS, LabelTree, TreeConfig, TreeRanker
+from zipfel.linear.tree import OPINIONS, LabelTree, TreeClassifiers, TreeConfig
 from zipfel.state import State
 from zipfel.threads import blas_threads
 
@@ -31,7 +31,7 @@ class _Learnt:
 
 @dataclass(frozen=True)
 class TreePart(Part):
-    model: TreeRanker
+    model: TreeClassifiers
     learnt: _Learnt | None = field(default=None, repr=False)
 
     name = "tree"
@@ -57,8 +57,8 @@ class TreePart(Part):
         if before is not None and before.learnt is not None:
             problems.start_from(before.learnt.problems, np.searchsorted(rows, before.learnt.rows))
         own = LinearConfig(damping=1.0, cost=config.cost, threshold=config.threshold, tolerance=config.tolerance)
-        judge = LinearClassifiers(own).fit(points.X, problems, seed=run.seed, threads=run.threads)
-        return cls(TreeRanker(tree, judge), None if fold.is_final else _Learnt(problems, rows))
+        model = LinearClassifiers(own).fit(points.X, problems, seed=run.seed, threads=run.threads)
+        return cls(TreeClassifiers(tree, model), None if fold.is_final else _Learnt(problems, rows))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
         return self.model.opinions(asked.X, labels)
@@ -71,7 +71,7 @@ class TreePart(Part):
 
     @classmethod
     def restored(cls, config: Any, state: State, training: TrainingSet) -> TreePart:  # noqa: ARG003 - it is in the state
-        return cls(TreeRanker.restored(state.arrays, training.n_features, training.n_labels))
+        return cls(TreeClassifiers.restored(state.arrays, training.n_features, training.n_labels))
 
 
 def _codes(fold: Fold) -> Codes:
