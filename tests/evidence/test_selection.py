@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.evidence.judge import HeldOut
-from zipfel.evidence.selection import FEWEST, verdicts
+from zipfel.evidence.rules import CHOICE_FROM
+from zipfel.evidence.selection import verdicts
 
 
 def _held(n: int, columns: dict[str, Any], seed: int = 0) -> HeldOut:
@@ -61,7 +62,7 @@ def test_a_part_that_another_needs_stays_with_it() -> None:
 
 
 def test_few_points_decide_nothing() -> None:
-    held = _held(FEWEST - 1, {"a": _good, "b": _useless})
+    held = _held(CHOICE_FROM - 1, {"a": _good, "b": _useless})
     found = verdicts(held, {"a": [0], "b": [1]}, ["b"], {})
     assert found[0].kept
     assert np.isnan(found[0].gain)

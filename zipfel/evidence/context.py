@@ -19,6 +19,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
+from zipfel.evidence import rules
+from zipfel.evidence.comparing import RUNS, precisions
 from zipfel.linear.blend import Blend
 from zipfel.neighbors.votes import FAINT
 from zipfel.threads import over_blocks
@@ -28,9 +30,8 @@ OTHERS = ("other labels: for", "other labels: against")
 _TOP = 10
 _WIDEST, _PAIRS = 100, 5e7
 """Points with more labels are not counted; nor are labels where points have more pairs of them than this in all."""
-_FEWEST, _RUNS, _SURE = 200, 50, 2.0
-"""Held-out points below which there is no second blend; runs of them that are compared; standard errors to win by."""
-_CUTS = (1, 3, 5)
+_SURE = 2.0
+"""Standard errors by which the second blend must rank held-out points better."""
 FRONT = 40
 """Candidates of a document that may come to be among its best five, whatever else is found out about them."""
 
@@ -72,7 +73,7 @@ def learn_with_context(
     first: Blend, context: Context, labels: Array, evidence: Array, hits: Array, monotone: Sequence[str]
 ) -> Blend | None:
     """None where either half of the documents does not tell the other's labels better with it than `first` does."""
-    if len(labels) < _FEWEST:
+    if len(labels) < rules.CONTEXT_FROM:
         return None
     scores = np.where(labels >= 0, first(evidence), -np.inf)
     front = np.argpartition(-scores, min(FRONT, scores.shape[1]) - 1, axis=1)[:, :FRONT]  # the others stay behind
@@ -90,16 +91,9 @@ def learn_with_context(
     half = np.arange(len(labels)) < len(labels) // 2
     joined = np.where(half[:, None], learnt(~half)(evidence), learnt(half)(evidence))
     gain = precisions(np.where(known, joined, -np.inf), hits) - precisions(scores, hits)
-    runs = np.array([run.sum() for run in np.array_split(gain, _RUNS)])
-    is_better = bool(runs.mean() > _SURE * runs.std() / np.sqrt(_RUNS))
+    runs = np.array([run.sum() for run in np.array_split(gain, RUNS)])
+    is_better = bool(runs.mean() > _SURE * runs.std() / np.sqrt(RUNS))
     return learnt(np.ones(len(labels), dtype=bool)) if is_better else None
-
-
-def precisions(scores: Array, hits: Array) -> npt.NDArray[np.float64]:
-    """(n,) the mean of P@1, P@3 and P@5 of each document."""
-    order = np.argsort(-scores, axis=1, kind="stable")[:, : max(_CUTS)]
-    found = np.take_along_axis(hits, order, axis=1)
-    return np.asarray(np.mean([found[:, :k].sum(axis=1) / k for k in _CUTS], axis=0), dtype=np.float64)
 
 
 @njit(cache=True, nogil=True)

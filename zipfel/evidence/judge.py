@@ -21,22 +21,19 @@ import scipy.sparse as sp
 
 from zipfel.calibration import RANKS, HeldOutRanking
 from zipfel.errors import ModelFileError
-from zipfel.evidence.context import FRONT, OTHERS, Context, learn_with_context, precisions
+from zipfel.evidence import rules
+from zipfel.evidence.comparing import mean_and_error, precisions
+from zipfel.evidence.context import FRONT, OTHERS, Context, learn_with_context
 from zipfel.evidence.products import Products
 from zipfel.linear.blend import Blend, is_true
 
 Array = npt.NDArray[Any]
 BONUSES = (0.0, 0.1, 0.2, 0.3, 0.4)
-PROVEN = 600
-"""Bonuses for rare labels that are tried; held-out points from which on all of them are, of fewer only the lower ones:
-what a bonus costs can't be seen there."""
+"""Bonuses for rare labels that are tried."""
 COST = 0.001
 """Of the mean of P@1, P@3 and P@5 that a bonus may cost."""
-_FOLDS, _MANY, _FEWEST = 3, 1000, 30
-"""Parts of the held-out documents of which each is ranked by a judge of the others: two of many documents, three of
-fewer; none of very few."""
-_MOST_BONUS, _RUNS = 1e6, 50
-"""Documents are compared in this many runs, as neighbours in a file are alike."""
+_MOST_BONUS = 1e6
+"""That a model file may have."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ class Judge:
         """The same by judges like this one that have not seen the documents: each learns from the others. A judge is
         too sure of the documents that it learnt from, the more so the fewer they are."""
         n = len(held.labels)
-        folds = np.array_split(np.arange(n), _FOLDS if n < _MANY else 2) if n >= _FEWEST else []
+        folds = np.array_split(np.arange(n), rules.judge_folds(n)) if n >= rules.CROSS_FROM else []
         if not folds:
             return self.ranked(held, context)
         found = []
@@ -168,7 +165,7 @@ def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array,
 
     labels: (n, c) candidates, -1 pads; scores: theirs, -inf there; rarity: (n_labels,) what a bonus of 1 adds; hits:
     (n, c) which of them are true."""
-    bonuses = [bonus for bonus in BONUSES if bonus * PROVEN <= max(BONUSES) * len(labels)]
+    bonuses = [bonus for bonus in BONUSES if bonus * rules.BONUS_FROM <= max(BONUSES) * len(labels)]
     front = np.argpartition(-scores, min(FRONT, scores.shape[1]) - 1, axis=1)[:, :FRONT]
     scores, hits = (np.take_along_axis(part, front, axis=1) for part in (scores, hits))
     added = rarity[np.take_along_axis(labels, front, axis=1)]
@@ -179,6 +176,5 @@ def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array,
 
 def _costs_little(lost: npt.NDArray[np.float64]) -> bool:
     """Whether documents lose no more than COST, as far as their number can tell: within a standard error."""
-    runs = np.array([run.mean() for run in np.array_split(lost, min(_RUNS, len(lost)))])
-    error = runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else 0.0
-    return bool(runs.mean() <= COST + error)
+    mean, error = mean_and_error(lost)
+    return mean <= COST + error

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.errors import ModelFileError
+from zipfel.evidence import rules
 from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
@@ -34,8 +35,6 @@ FRONT = 20
 _RIDGE = 8.0
 """Per product."""
 _CUT = np.float32(4.0)
-_FEWEST = 200
-"""Held-out documents below which there are none."""
 _BLOCK = 1024
 _MOST = 1000
 """Documents that are summed at a time, and kinds of evidence that a model file may have."""
@@ -53,7 +52,7 @@ class Products:
     def fit(cls, scores: Array, evidence: Array, hits: Array) -> Products | None:
         """scores: (n, c) of a blend, -inf where there is no candidate; evidence: (n, c, f); hits: (n, c) which
         candidates are true. None of too few documents, or without candidates."""
-        if len(scores) < _FEWEST:
+        if len(scores) < rules.PRODUCTS_FROM:
             return None
         width = min(FRONT, scores.shape[1])
         front = np.argsort(-scores, axis=1, kind="stable")[:, :width]

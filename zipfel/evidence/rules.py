@@ -271,6 +271,25 @@ def held_out(n_points: int, share: float | None) -> int:
     return max(1, min(3000, round(wanted)))
 
 
+HELD_OUT_FROM = 20
+"""Points from which on some are held out. Of fewer the judge learns from all."""
+CROSS_FROM = 30
+"""Held-out points from which on judges of the others rank them, see `judge_folds`. Fewer are too few to learn from."""
+CHOICE_FROM = 100
+"""Held-out points from which on parts are chosen. Of fewer all parts stay: no gain can be shown there."""
+PRODUCTS_FROM = CONTEXT_FROM = 200
+"""Held-out points from which on the judge has products, and a second blend. Fewer are too few to learn them from."""
+BONUS_FROM = 600
+"""Held-out points from which on all bonuses for rare labels are tried. Of fewer the highest is in proportion to them,
+as what it costs can't be measured."""
+
+
+def judge_folds(n_held_out: int) -> int:
+    """Parts of the held-out points, each ranked by a judge of the others: of few points half are too few to learn
+    from."""
+    return 2 if n_held_out >= 1000 else 3
+
+
 def landmarks(s: Shape) -> int:
     """Points that the regression compares documents with, as a rule; see `neighbors/regression.py`."""
     return round(min(1000, max(500, s.n_points / 8)))

@@ -22,19 +22,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfel.evidence import rules
+from zipfel.evidence.comparing import CUTS, mean_and_error, mean_over_cuts
 from zipfel.evidence.context import FRONT
 from zipfel.evidence.judge import HeldOut
 from zipfel.linear.blend import Blend
 from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
-FEWEST = 100
-"""Held-out points below which all parts stay: nothing can be shown there."""
-_RUNS = 50
-"""Documents are compared in this many runs, as neighbours in a file are alike."""
 _TOP = 10
 """Candidates of a document that blends are learnt from."""
-_CUTS = (1, 3, 5)
 _SURE = 2.0
 """Standard errors of the likelihood."""
 
@@ -65,7 +62,7 @@ def verdicts(
     held: HeldOut, columns: Mapping[str, Sequence[int]], doubted: Sequence[str], needs: Mapping[str, Sequence[str]]
 ) -> list[Verdict]:
     """Of the parts that are doubted. columns: of evidence, of each part; needs: parts of which a part needs one."""
-    if len(held.labels) < FEWEST:
+    if len(held.labels) < rules.CHOICE_FROM:
         return [replace(_UNKNOWN, part=name) for name in doubted]
     compared = _Comparison.of(held)
     kept, found = list(columns), dict[str, Verdict]()
@@ -101,17 +98,11 @@ def _can_go(name: str, kept: Sequence[str], needs: Mapping[str, Sequence[str]]) 
 def _verdict(name: str, without: Array, penalty: float, before: Array) -> Verdict:
     """without, before: (3, n) the documents' precision, propensity-scored precision and log-likelihood; penalty: what
     the likelihood gains by columns that say nothing."""
-    changes = [_mean_and_error(all_of_them, rest) for all_of_them, rest in zip(before, without, strict=True)]
+    changes = [mean_and_error(all_of_them - rest) for all_of_them, rest in zip(before, without, strict=True)]
     (gain, error), (rare, rare_error), (likelihood, doubt) = changes
     likelihood -= penalty
     kept = gain > error or (gain >= 0 and rare > rare_error) or likelihood > _SURE * doubt
     return Verdict(name, gain, error, likelihood, doubt, kept)
-
-
-def _mean_and_error(one: Array, other: Array) -> tuple[float, float]:
-    """Of the difference, over runs of documents."""
-    runs = np.array([run.mean() for run in np.array_split(one - other, min(_RUNS, len(one)))])
-    return float(runs.mean()), float(runs.std(ddof=1) / np.sqrt(len(runs)))
 
 
 @dataclass(frozen=True)
@@ -148,14 +139,8 @@ class _Comparison:
         monotone = [name for name in names if name in self.monotone]
         blend = Blend.fit(names, evidence[self.best], self.hits[self.best], monotone=monotone, start=start)
         odds = blend(evidence)
-        order = np.argsort(-np.where(self.known, odds, -np.inf), axis=1, kind="stable")[:, : max(_CUTS)]
+        order = np.argsort(-np.where(self.known, odds, -np.inf), axis=1, kind="stable")[:, : max(CUTS)]
         hits, worth = (np.take_along_axis(part, order, axis=1) for part in (self.hits, self.worth))
-        surprise = np.logaddexp(0, np.where(self.hits, -odds, odds))
-        likelihood = -np.where(self.best, surprise, 0).sum(axis=1)
-        return np.stack([_mean_over_cuts(hits), _mean_over_cuts(hits * worth), likelihood])
-
-
-def _mean_over_cuts(gains: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """(n,) the mean of gains (n, 5) up to each cut, over the cuts."""
-    found = np.mean([gains[:, :k].sum(axis=1) / k for k in _CUTS], axis=0)
-    return np.asarray(found, dtype=np.float64)
+        loss = np.logaddexp(0, np.where(self.hits, -odds, odds))
+        likelihood = -np.where(self.best, loss, 0).sum(axis=1)
+        return np.stack([mean_over_cuts(hits), mean_over_cuts(hits * worth), likelihood])

@@ -54,8 +54,6 @@ from zipfel.run import Run
 from zipfel.threads import at_once, blas_threads
 
 Array = npt.NDArray[Any]
-_FEWEST = 20
-"""Points below which none is held out."""
 _BLOCK, _USUAL = 2048, 100
 """Rows that are answered at a time, with that many labels or fewer."""
 
@@ -299,7 +297,7 @@ def _with_held_out(train: Points, valid: Points | None, share: float | None, run
     if valid is not None and valid.n_points:
         known = valid.within(train.n_labels)
         return train.joined(known), np.arange(n, n + valid.n_points)
-    if n < _FEWEST:
+    if n < rules.HELD_OUT_FROM:
         return train, np.arange(n)
     return train, held_out_runs(n, rules.held_out(n, share), run.rng(20))
 
