@@ -15,7 +15,7 @@ from zipfel.evidence.part import Array, Asked, Part, Voters
 from zipfel.neighbors.votes import cast_votes, fill_up
 
 USUAL = 10
-"""Most frequent labels that are candidates of documents whose neighbours leave room for them."""
+"""Most frequent labels that fill up a document's candidates, if there is room."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""Which labels go together: what a document's likely labels tell about its other candidates.
+"""Which labels occur together: evidence for a candidate from the document's other likely labels.
 
-    p(l): the blend's probability; T: the ten likeliest candidates; n(l, k): points with both labels
-    for(l)     = log sum_{k in T, k != l} p(k) n(l, k) / n(k)                 how often the likely ones bring it
-    against(l) = - sum_{k in T, k != l} p(k) (1 - n(l, k) / n(l))             how many of them it comes without
+    p(l): the first blend's probability; T: the ten likeliest candidates; n(l, k): points with both labels
+    for(l)     = log sum_{k in T, k != l} p(k) n(l, k) / n(k)                 how often it occurs with the likely ones
+    against(l) = - sum_{k in T, k != l} p(k) (1 - n(l, k) / n(l))             how often it occurs without them
 
-A second blend joins these two with all other evidence. It is kept where it ranks held-out points better beyond doubt:
-where labels are a taxonomy (a poodle is a dog is an animal), or a document has one label only.
+A second blend joins these two with all other evidence. It is kept if it ranks held-out points better by two standard
+errors, as where labels are a taxonomy (a poodle is a dog is an animal), or a document has one label only.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Array = npt.NDArray[Any]
 OTHERS = ("other labels: for", "other labels: against")
 _TOP = 10
 _WIDEST, _PAIRS = 100, 5e7
-"""Points with more labels are not counted; nor are labels where points have more pairs of them than this in all."""
+"""Labels a point above which it is not counted; pairs of labels of all points above which nothing is counted."""
 _SURE = 2.0
 """Standard errors by which the second blend must rank held-out points better."""
 FRONT = 40
-"""Candidates of a document that may come to be among its best five, whatever else is found out about them."""
+"""Candidates of a document, by a first score, that a better score may bring among its best five."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Context:
 def learn_with_context(
     first: Blend, context: Context, labels: Array, evidence: Array, hits: Array, monotone: Sequence[str]
 ) -> Blend | None:
-    """None where either half of the documents does not tell the other's labels better with it than `first` does."""
+    """None unless blends of either half of the documents rank the other half better with it than `first` does."""
     if len(labels) < rules.CONTEXT_FROM:
         return None
     scores = np.where(labels >= 0, first(evidence), -np.inf)

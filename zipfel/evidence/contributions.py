@@ -14,7 +14,7 @@ from zipfel.kernels.sparse_rows import values_at
 
 Array = npt.NDArray[Any]
 _SHARED = 3
-"""Words that are told of a voter."""
+"""Words that an explanation names of a voter."""
 
 
 def canonical(x: sp.csr_matrix) -> sp.csr_matrix:
@@ -51,9 +51,9 @@ def voters(ids: Array, added: Array, shared: Array, features: Array) -> list[Vot
 def by_frequency(
     priors: Array, labels: Sequence[int], n_words: int = 0
 ) -> tuple[dict[int, list[float]], dict[int, dict[str, float]]]:
-    """(contributions, evidence) where a document says nothing, and the most frequent labels are the answer."""
-    silent = {label: [0.0] * n_words for label in labels}
-    return silent, {label: {"frequency": float(priors[label])} for label in labels}
+    """(contributions, evidence) of a document without any known feature, which gets the most frequent labels."""
+    nothing = {label: [0.0] * n_words for label in labels}
+    return nothing, {label: {"frequency": float(priors[label])} for label in labels}
 
 
 def explain_linear(

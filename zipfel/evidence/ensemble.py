@@ -14,7 +14,7 @@ from zipfel.evidence.part import Array, Asked, Part
 from zipfel.neighbors.votes import FAINT
 
 _USUAL = 10
-"""Best of a document's candidates whose mean stands for those that a part does not know."""
+"""Candidates of a document whose mean opinion, of the best, replaces NaN."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Ensemble:
         return found, out
 
     def unseen_odds(self, asked: Asked, labels: Array) -> npt.NDArray[np.float32]:
-        """(n, c) log-odds of labels without a training document that one part knows all the same, NaN of the others."""
+        """(n, c) log-odds of labels without a training document, from the part that knows them; NaN for the others."""
         found = np.full(labels.shape, np.nan, dtype=np.float32)
         for part in self.parts:
             own = part.unseen_odds(asked, labels)
@@ -80,8 +80,7 @@ def columns_by_part(parts: Sequence[Part]) -> dict[str, list[int]]:
 
 
 def or_usual(opinion: npt.NDArray[np.float32], labels: Array) -> npt.NDArray[np.float32]:
-    """What a part thinks of candidates (n, c), -1 pads; where it does not know one, NaN, the mean of the row's ten
-    best."""
+    """A part's opinion of candidates (n, c), -1 pads, with the mean of the row's ten best instead of NaN."""
     missing = np.isnan(opinion)
     if not missing.any():
         return opinion

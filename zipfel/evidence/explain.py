@@ -1,9 +1,9 @@
 """Why a label has its score: every word, training point and kind of evidence with what it added.
 
     words      a x_j w_lj, a the weight of the column that the words' sum falls into
-    neighbours a_s v_s(l) + a'_s log(1 + v_s(l) / faint): nothing where nobody votes; each voter has the share of it
+    neighbours a_s v_s(l) + a'_s log(1 + v_s(l) / faint): 0 without votes; each voter has the share of it
                that its vote is of v_s(l)
-    start      what the label has before the document says anything
+    start      the score without any word or vote
     bonus      t log(1/p_l), for rare labels
 
 and what else the judge joins, under its own name. Their sum is the score.
@@ -44,7 +44,7 @@ class Scored:
     kinds: Sequence[str]
 
     def explanation(self, asked: Sequence[int], priors: Array) -> Explanation:
-        """Of the labels that are asked for. One that is no candidate has words only: no part brought it up."""
+        """Of the labels that are asked for. A label that is no candidate has words only."""
         features = self.asked.X.indices.tolist()
         if len(features) == 0 or (self.labels < 0).all():
             return Explanation(features, [], *by_frequency(priors, asked, len(features)))
@@ -63,11 +63,11 @@ class Scored:
         )
 
     def _words(self, label: int) -> list[ByFeature]:
-        """What the document's features added to the label's score, of each part that can tell."""
-        told = [part.explain(self.asked, label) for part in self.ensemble.parts]
+        """What the document's features added to the label's score, by part, if the part can explain it."""
+        found = [part.explain(self.asked, label) for part in self.ensemble.parts]
         return [
             ByFeature(own.column, own.added * self._weight(own.column), own.start * self._weight(own.column))
-            for own in told
+            for own in found
             if own is not None
         ]
 
@@ -84,7 +84,7 @@ class Scored:
 
     def _kinds(self, label: int, place: int, words: Sequence[ByFeature]) -> dict[str, float]:
         """What each kind of evidence added, for readers."""
-        told = {name for part in self.ensemble.parts for name in part.columns if part.name == "classifiers"}
+        in_words = {name for part in self.ensemble.parts for name in part.columns if part.name == "classifiers"}
         logs = sum(
             weight for name, weight in zip(self.blend.names, self.blend.weights, strict=True) if name[:4] == "log "
         )
@@ -93,7 +93,7 @@ class Scored:
         if words:
             found["words"] = float(sum(own.added.sum() for own in words))
         for name, added in self._columns(place).items():
-            if name not in told:
+            if name not in in_words:
                 plain = name.removeprefix("log ")
                 kind = ("neighbours by " if plain in self.kinds else "") + plain.partition(":")[0]
                 found[kind] = found.get(kind, 0.0) + added

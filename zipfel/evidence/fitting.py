@@ -17,8 +17,7 @@ def fit_parts(
     plan: Sequence[Tried], classes: Mapping[str, type[Part]], config: Any, fold: Fold, before: dict[str, Part]
 ) -> dict[str, Part]:
     """The parts that are tried, or of a final fit kept, in the order of the plan. classes: by name; config: has each
-    part's under its name; before: parts that were fitted on fewer points, of which each is let go of when it is
-    replaced."""
+    part's under its name; before: parts that were fitted on fewer points; each is removed when it is replaced."""
     names = [tried.part for tried in plan if (tried.kept if fold.is_final else tried.tried)]
     works = []
     for chain in _chains(names):
@@ -31,7 +30,7 @@ def fit_parts(
 
 
 def _chains(names: Sequence[str]) -> list[list[str]]:
-    """Parts that wait for each other, in turn; the chains that take longest begin first."""
+    """Parts in chains: each part stands in the chain of one that it needs, behind it."""
     chains: list[list[str]] = []
     for name in names:
         needed = [chain for chain in chains if set(chain) & set(rules.rule_of(name).after)]

@@ -1,8 +1,8 @@
 """The judge: one model that joins all evidence for a (document, label) pair into one score.
 
-    first    a logistic regression on the evidence; evidence never counts against a label, but for its frequency
-    second   the same with what likely labels tell of each other, where held-out points are ranked better beyond doubt
-    products what two kinds of evidence say together, added to the score of the best candidates
+    first    a logistic regression on the evidence; evidence counts only for a label, except in the columns `can_oppose`
+    second   the same with evidence of the other likely labels, if it ranks held-out points better
+    products products of two kinds of evidence, added to the score of the best candidates
     bonus    t log(1/p_l), added for rare labels in the order, but not in probabilities
 
 All of it is learnt on held-out points, with parts that have not seen them. The equations are in `linear/blend.py`,
@@ -38,7 +38,7 @@ _MOST_BONUS = 1e6
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What the parts say of held-out points. names: (f,) of the columns; labels: (n, c) candidates, -1 pads; evidence:
+    """All evidence for held-out points. names: (f,) of the columns; labels: (n, c) candidates, -1 pads; evidence:
     (n, c, f); truth: (n, n_labels); counts, rarity: (n_labels,) of the points that the parts had seen, and what a bonus
     of 1 adds; can_oppose: columns that may count against a label."""
 
@@ -79,7 +79,7 @@ class Judge:
 
     @classmethod
     def fit(cls, held: HeldOut, context: Context | None, *, products: bool = True, bonus: float | None = None) -> Judge:
-        """context: none, for no second blend; bonus: none, for the largest that costs next to nothing."""
+        """context: None for no second blend; bonus: None for the largest that costs at most COST."""
         labels, evidence, hits, monotone = held.labels, held.evidence, held.hits, held.monotone
         first = Blend.fit_top(held.names, evidence, hits, labels >= 0, monotone=monotone)
         second = learn_with_context(first, context, labels, evidence, hits, monotone) if context else None
@@ -126,8 +126,8 @@ class Judge:
         return HeldOutRanking(labels, scores, is_true(labels, held.truth), held.counts[labels], n_true)
 
     def cross_ranked(self, held: HeldOut, context: Context | None) -> HeldOutRanking:
-        """The same by judges like this one that have not seen the documents: each learns from the others. A judge is
-        too sure of the documents that it learnt from, the more so the fewer they are."""
+        """The same by judges that learnt from the other documents. For the documents that it learnt from, a judge's
+        probabilities are too extreme, the more so the fewer they are."""
         n = len(held.labels)
         folds = np.array_split(np.arange(n), rules.judge_folds(n)) if n >= rules.CROSS_FROM else []
         if not folds:
@@ -175,6 +175,6 @@ def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array,
 
 
 def _costs_little(lost: npt.NDArray[np.float64]) -> bool:
-    """Whether documents lose no more than COST, as far as their number can tell: within a standard error."""
+    """Whether documents lose no more than COST, within a standard error."""
     mean, error = mean_and_error(lost)
     return mean <= COST + error

@@ -1,16 +1,16 @@
 """The contract of a part: one kind of evidence for a document's labels.
 
-    part = P.fit(config, fold, before)          learns from the fold's points; goes on from `before`, if there is one
-    part.neighbours(asked)                      training points that vote for their labels, or none
-    part.proposals(asked)                       labels that it brings up itself, or none
-    part.opinions(asked, labels)                what it thinks of candidates, a number a column; NaN: it does not know
-    part.unseen_odds(asked, labels)                   log-odds of labels without a training document, or none
-    part.explain(asked, label)                  what each of a document's features added to an opinion, or none
-    part.joined(more)                           the same part when more training points have come
-    part.state(), P.restored(state, ...)        how it is kept
+    part = P.fit(config, fold, before)          learns from the fold's points; continues from `before`, if given
+    part.neighbours(asked)                      training points that vote for their labels, or None
+    part.proposals(asked)                       labels to add to the candidates, or None
+    part.opinions(asked, labels)                a number a candidate and column; NaN where the label is unknown
+    part.unseen_odds(asked, labels)             log-odds of labels without a training document, or None
+    part.explain(asked, label)                  what each of a document's features added to an opinion, or None
+    part.joined(more)                           the same part with more training points
+    part.state(), P.restored(state, ...)        what a model file holds of it
 
-Parts are finished when `fit` returns them; nothing changes them afterwards. What a part left for a later fit on more
-points (`before`) is not kept in a model.
+`fit` returns a finished part: nothing changes it afterwards. A part may hold what a later fit on more points continues
+from. A model file does not hold that.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Proposals(NamedTuple):
 
 
 class ByFeature(NamedTuple):
-    """What a part's opinion of a label is made of. column: which of its opinions; added: (t,) by each of the t features
-    of a document; start: what the label has before the document says anything."""
+    """What a part's opinion of a label is made of. column: the column of that opinion; added: (t,) by each of the t
+    features of a document; start: the value without any feature."""
 
     column: str
     added: Array
@@ -70,8 +70,8 @@ class Fold:
     """What parts are trained from.
 
     points: all of them, prepared; seen: (n,) which ones may be learnt from; near: neighbours by words of each point,
-    itself left out; training: words and labels of all points; made: parts that were fitted before in this fold.
-    is_final: this fit is kept, so nothing has to be left for a later one.
+    itself left out; training: words and labels of all points; made: parts of this fold that are fitted already, by
+    name. is_final: no fit comes after this one, so parts need not hold anything for it.
     """
 
     points: Points
@@ -105,10 +105,10 @@ class Fold:
 
 
 class Asked:
-    """Documents that parts are asked about, and what was found out about them so far.
+    """Documents to predict, with results that several parts need and that are computed once.
 
-    X: (n, n_features), prepared; texts: theirs, where they are known; rows: which training points they are, where
-    they are such.
+    X: (n, n_features), prepared; texts: of the documents, if known; rows: the documents' numbers, if they are training
+    points.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class Asked:
 
     @property
     def n_neighbors(self) -> int:
-        """Neighbours that vote, of each part that has some."""
+        """Neighbours that vote, of each part that has neighbours."""
         return self._n_neighbors
 
     def once(self, name: str, compute: Callable[[], T]) -> T:
-        """What `compute` returned when it was first asked for under this name."""
+        """The result of `compute`, which runs only for the first call with this name."""
         if name not in self._found:
             self._found[name] = compute()
         found: T = self._found[name]
@@ -145,8 +145,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class More:
-    """Points that come to a fitted model. X: theirs, prepared; training: all points with them; new_labels: that no
-    point had before; n_neighbors: that vote."""
+    """Points that are added to a fitted model. X: their rows, prepared; training: all points, with these; new_labels:
+    labels that no point had before; n_neighbors: neighbours that vote."""
 
     X: sp.csr_matrix
     training: TrainingSet
@@ -155,9 +155,9 @@ class More:
 
 
 class Part(ABC):
-    """One kind of evidence. name: its id in parameters, plans and files. columns: names of its opinions; before a
-    colon stands what explanations call them. votes: names of its kinds of votes. can_oppose: columns that may count
-    against a label; all others only ever count for it."""
+    """One kind of evidence. name: its id in parameters, plans and files. columns: names of its opinions; explanations
+    show the words before the colon. votes: names of its kinds of votes. can_oppose: columns that may count against a
+    label; all others only count for it."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -172,7 +172,7 @@ class Part(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, config: Any, fold: Fold, before: Any) -> Part | None:
-        """before: the same part, fitted on fewer of the points. None where the time is up before it has learnt."""
+        """before: the same part, fitted on fewer of the points. Returns None if the time is up before it has learnt."""
 
     def neighbours(self, asked: Asked) -> Voters | None:  # noqa: ARG002 - most have none
         return None
@@ -182,18 +182,18 @@ class Part(ABC):
 
     @abstractmethod
     def opinions(self, asked: Asked, labels: Array) -> Sequence[Codes]:
-        """(n, c) for each of `columns`, of candidates (n, c), -1 pads; NaN for a label that the part does not know."""
+        """(n, c) for each of `columns`: a number for each candidate in labels (n, c), -1 pads; NaN if the part does not
+        know the label."""
 
     def unseen_odds(self, asked: Asked, labels: Array) -> Codes | None:  # noqa: ARG002 - most know nothing of such labels
-        """(n, c) log-odds of labels without a training document, of which no other part can know anything; NaN of all
-        others."""
+        """(n, c) log-odds of labels without a training document, which no other part knows; NaN for the others."""
         return None
 
     def explain(self, asked: Asked, label: int) -> ByFeature | None:  # noqa: ARG002 - most can't
         """Of one document: what each of its features added to an opinion."""
         return None
 
-    def joined(self, more: More) -> Part:  # noqa: ARG002 - it goes on as it is
+    def joined(self, more: More) -> Part:  # noqa: ARG002 - most do not change
         return self
 
     @abstractmethod

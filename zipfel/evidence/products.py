@@ -1,8 +1,8 @@
-"""What two kinds of evidence say together: that both a classifier and a neighbour are sure of a label may mean more, or
-less, than what either adds alone.
+"""Products of two kinds of evidence: a classifier and a neighbour that agree on a label may mean more, or less, than
+the sum of what either adds.
 
     z = (e - mean) / spread, cut at -4 and 4       evidence of a candidate; mean, spread: of the best of documents
-    q(l) = sum_{i <= j} M_ij z_i z_j + sum_i M_i z_i + M_0       added to what a blend of the evidence says of label l
+    q(l) = sum_{i <= j} M_ij z_i z_j + sum_i M_i z_i + M_0       added to the blend's score of label l
     M = (H + ridge I)^-1 g                         one step of Newton's from the blend on, with slope g and curvature H
                                                    of a loss; the ridge grows with the number of products
 
@@ -10,8 +10,8 @@ The loss is the blend's, of each candidate by itself, and besides one of a docum
 
     log(1 + sum_n exp(s(n) - s(l)))                n: the document's other candidates that are wrong; s: their scores
 
-Only of a document's best candidates by the blend: of the others nothing was learnt, and they stay behind these.
-Other than in a blend, nothing forces evidence to speak for a label here; a strong ridge holds the products back.
+Products are learnt from, and added to, a document's best candidates by the blend; the others stay behind these. Unlike
+in a blend, evidence may count against a label here; a strong ridge keeps the products small.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from zipfel.threads import over_blocks
 
 Array = npt.NDArray[Any]
 FRONT = 20
-"""Best candidates of a document that products are learnt from, and have a say about."""
+"""Best candidates of a document that products are learnt from, and added to."""
 _RIDGE = 8.0
 """Per product."""
 _CUT = np.float32(4.0)

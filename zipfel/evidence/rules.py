@@ -1,7 +1,7 @@
 """All that `auto` does because of the data's shape, in one place: which parts are tried, and settings.
 
-A part is tried where its rule says that it can work at all, and where its cost still fits into what the effort allows.
-Whether it stays is not decided here but by the held-out points (`evidence/selection.py`).
+A part is tried if its rule says that it can work, and if its cost fits into what the effort allows. The held-out points
+decide whether it stays (`evidence/selection.py`).
 
 Costs are core-seconds, fitted to measurements by `python -m benchmarks.part_costs`, which prints them again.
 """
@@ -24,8 +24,8 @@ CORES = 2
 @dataclass(frozen=True)
 class Rule:
     """part: its name. effort: the least with which it is tried. works: where it can; why: what the limit rests on.
-    cost: core-seconds of both fits. after: parts of which it needs one. must_pay: it stays only if held-out points say
-    so. needs: an extra of zipfel."""
+    cost: core-seconds of both fits. after: parts of which it needs one. must_pay: it stays only if it gains
+    on held-out points. needs: an extra of zipfel."""
 
     part: str
     effort: str
@@ -121,7 +121,7 @@ RULES: tuple[Rule, ...] = (
 USED = 0.85
 """Share of the cores' time that parts which are fitted side by side really use."""
 CANDIDATES = ("words", "regression", "label_sets")
-"""Parts whose neighbours bring up candidates."""
+"""Parts with neighbours, whose labels become candidates. A model needs one of them."""
 BUDGETED = 0.4
 """Of the time that is left of a budget: what parts that must pay may take of it by estimate."""
 
@@ -195,8 +195,8 @@ def plan(
 
 
 def is_doubted(part: str, s: Shape) -> bool:
-    """Whether a part stays only if held-out points say so. Names do not take other parts' time, and stay where there
-    are labels that no point has: held-out points say nothing of these, and nothing else can find them."""
+    """Whether a part stays only if it gains on held-out points. Names take no time from other parts, and stay if there
+    are labels that no point has: only names find these, and held-out points can't show it."""
     return rule_of(part).must_pay or (part == "names" and s.unseen == 0)
 
 
@@ -235,17 +235,17 @@ def damping(s: Shape) -> float:
     words, 1 from 85 on and for dense numbers: of 0.6, 0.8 and 1 the best on held-out points of 12 of 15 data sets."""
     if s.dense or s.words >= LONG:
         return 1.0
-    grown = (s.words - SHORT) / (MIDDLING - SHORT)
-    return round(DAMPED + (1 - DAMPED) * min(1.0, max(0.0, grown)), 2)
+    share = (s.words - SHORT) / (MIDDLING - SHORT)
+    return round(DAMPED + (1 - DAMPED) * min(1.0, max(0.0, share)), 2)
 
 
 def classifier_cost(s: Shape) -> float:
-    """Weight of the classifiers' loss: labels of short texts hang on the taste of those who gave them."""
+    """Weight of the classifiers' loss: labels of short texts are less consistent."""
     return 1.0 if s.dense or s.words >= LONG else 0.3
 
 
 def neighbors(s: Shape, effort: str) -> int:
-    """Training points that vote: the more labels points have, the more are needed to tell what is usual from chance.
+    """Training points that vote: the more labels points have, the more neighbours are needed for a stable vote.
     200 instead of 100: 0.15 points of P@1 on delicious, nothing lost on eurlex57k."""
     if effort == "quick":
         return 50
@@ -253,8 +253,8 @@ def neighbors(s: Shape, effort: str) -> int:
 
 
 def shortlist(s: Shape, effort: str) -> int:
-    """Labels of a document that classifiers learn from: a third of all at most, as the others would be told from every
-    document; and five times as many as points have."""
+    """Labels of a document that classifiers learn from: a third of all at most, as else most documents
+    would be negatives of most labels; and five times as many as points have."""
     wanted = 20 if effort == "quick" else 50
     return max(min(wanted, math.ceil(s.n_labels / 3)), math.ceil(5 * s.labels))
 
@@ -296,5 +296,5 @@ def landmarks(s: Shape) -> int:
 
 
 def network_visits(s: Shape) -> float:
-    """Points that the network sees in training, see `nn/network.py`."""
+    """Points times epochs of the network's training, see `nn/network.py`."""
     return s.n_points * max(2, min(8, 150_000 // max(1, s.n_points)))

@@ -1,7 +1,7 @@
-"""Which parts stay: those without which the held-out points would be told worse.
+"""Which parts stay: those without which the held-out points would be ranked worse.
 
-Backward, one part at a time: the judge's first blend is fitted again without a part's columns, and the part that is
-missed least goes. Of two parts that say the same, one stays. A part stays if one of these falls without it:
+Backward, one part at a time: the judge's first blend is fitted again without a part's columns, and the part with
+the smallest loss goes. Of two parts with the same evidence, one stays. A part stays if one of these falls without it:
 
     precision   the mean of P@1, P@3 and P@5, by more than its standard error
     rare labels the same with propensities, by more than its standard error, at no loss of precision
@@ -9,7 +9,7 @@ missed least goes. Of two parts that say the same, one stays. A part stays if on
                 over the number of documents for each column (Akaike), as the blend is fitted to the same documents
 
 The likelihood is by far the most sensitive. On three splits of delicious, its gains from the network are 3.9 to 4.5
-standard errors, those of the precision 1.0, 1.4 and 2.4; parts that have no weight have gains of nothing in both.
+standard errors, those of the precision 1.0, 1.4 and 2.4; parts that have no weight gain nothing in either.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Verdict:
 
     @property
     def strength(self) -> float:
-        """By which the weakest part is told."""
+        """The gain in standard errors. The part with the least goes first."""
         return self.likelihood / max(self.likelihood_error, 1e-12)
 
 
@@ -61,7 +61,7 @@ _UNKNOWN = Verdict("", _NAN, _NAN, _NAN, _NAN, kept=True)
 def verdicts(
     held: HeldOut, columns: Mapping[str, Sequence[int]], doubted: Sequence[str], needs: Mapping[str, Sequence[str]]
 ) -> list[Verdict]:
-    """Of the parts that are doubted. columns: of evidence, of each part; needs: parts of which a part needs one."""
+    """Of the parts `doubted`, which may go. columns: of evidence, by part; needs: by part, of which it needs one."""
     if len(held.labels) < rules.CHOICE_FROM:
         return [replace(_UNKNOWN, part=name) for name in doubted]
     compared = _Comparison.of(held)
@@ -91,13 +91,13 @@ def _leave_one_out(compared: _Comparison, columns: Mapping[str, Sequence[int]], 
 
 
 def _can_go(name: str, kept: Sequence[str], needs: Mapping[str, Sequence[str]]) -> bool:
-    """Whether no part that stays needs just this one."""
+    """Whether every part that needs this one has another one that it can use."""
     return all(name not in needs.get(other, ()) or set(needs[other]) & set(kept) - {name} for other in kept)
 
 
 def _verdict(name: str, without: Array, penalty: float, before: Array) -> Verdict:
     """without, before: (3, n) the documents' precision, propensity-scored precision and log-likelihood; penalty: what
-    the likelihood gains by columns that say nothing."""
+    the likelihood gains by columns of noise."""
     changes = [mean_and_error(all_of_them - rest) for all_of_them, rest in zip(before, without, strict=True)]
     (gain, error), (rare, rare_error), (likelihood, doubt) = changes
     likelihood -= penalty

@@ -1,4 +1,4 @@
-"""What every part knows of the training points: their words, to find them by, and their labels."""
+"""The training set that all parts share: an index of the points' words, and their labels."""
 
 from __future__ import annotations
 

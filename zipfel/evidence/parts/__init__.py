@@ -1,6 +1,7 @@
 """One kind of evidence a file.
 
-A new one takes its file here, its line in PARTS, its rule in `evidence/rules.py` and its test.
+To add one, write its file here, its line in PARTS and its rule in `evidence/rules.py`.
+`tests/evidence/test_parts.py` runs the contract on it.
 """
 
 from __future__ import annotations

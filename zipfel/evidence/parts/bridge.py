@@ -1,4 +1,4 @@
-"""Words of documents that speak for words of label names: what labels with a word in common tell of each other.
+"""Words of documents that predict words of label names. Labels with a word in common learn from each other's documents.
 
 The equations are in `labeltext/dictionary.py`.
 """
@@ -25,7 +25,7 @@ class BridgePart(Part):
     dictionary: Dictionary
 
     name = "bridge"
-    title = "words that speak for words of label names"
+    title = "words that predict words of label names"
 
     @property
     def columns(self) -> tuple[str, ...]:

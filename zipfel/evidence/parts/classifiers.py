@@ -1,7 +1,7 @@
 """One sparse linear classifier a label, m_l(x) = w_l . x + b_l, learnt on its own documents, on those whose neighbours
-voted for it wrongly, and on a few random ones.
+voted for it wrongly, and on a few random documents.
 
-    doubt(l) = min(m_l(x), 0), trust(l) = max(m_l(x), 0)         a slope of its own on either side
+    doubt(l) = min(m_l(x), 0), trust(l) = max(m_l(x), 0)         each with a weight of its own
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ClassifiersConfig(LinearConfig):
 
 @dataclass(frozen=True)
 class _Learnt:
-    """What a later fit goes on from: the shortlists of the points that have one, and solved problems of some points."""
+    """What a later fit continues from: shortlists of the points that have one, and solved problems of some points."""
 
     shortlists: Array
     is_listed: Array
@@ -99,7 +99,7 @@ class ClassifiersPart(Part):
 
 
 def _problems(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> _Learnt:
-    """Points keep the shortlists that they had: others would be as good, and to learn from them takes longer."""
+    """Points keep the shortlists that they had: new ones would be no better, and take longer to learn from."""
     assert c.shortlist is not None  # the rules have set them
     assert c.random_negatives is not None
     n, n_labels = fold.points.n_points, fold.points.n_labels
@@ -126,8 +126,7 @@ _HARD = 100
 
 
 def nearest_labels(more: More, n_random: int) -> Problems:
-    """What classifiers of labels that are new learn from, in their order: points that are near to one of theirs, and
-    random ones."""
+    """Problems of the new labels, in their order. Negatives are points near to one of the label's, and random ones."""
     words, n_labels, new = more.training.words, more.training.n_labels, more.new_labels
     own = more.training.Y[:, new]
     asked = np.flatnonzero(np.diff(own.indptr))

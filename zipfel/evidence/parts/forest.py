@@ -1,4 +1,4 @@
-"""A forest: training points that end in the same leaves as the document share their labels with it.
+"""A forest: the training points in the same leaves as the document vote for their labels.
 
 The equations are in `neighbors/forest.py`.
 """
@@ -30,7 +30,7 @@ class ForestPart(Part):
 
     @classmethod
     def fit(cls, config: ForestConfig, fold: Fold, before: ForestPart | None) -> ForestPart:
-        """The forest of fewer points stays, and the others have a vote."""
+        """The final fit keeps the trees. The points that were held out become voters in their leaves."""
         if before is not None:
             return cls(before.model.with_voters(fold.voters))
         seed = int(fold.run.rng(28).integers(2**31))
@@ -40,7 +40,7 @@ class ForestPart(Part):
         return self.model.opinions(self._leaves(asked), labels, asked.training.Y)
 
     def _leaves(self, asked: Asked) -> Array:
-        """(n, trees). Of training points the leaves are known; but the index keeps no words of those without labels."""
+        """(n, trees). Training points with labels have known leaves; the index keeps no words of the others."""
         words = asked.training.words
         if asked.rows is None:
             return self.model.find(words, asked.X)

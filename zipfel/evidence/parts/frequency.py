@@ -1,4 +1,4 @@
-"""How frequent a label is: log(1 + N_l). It may count against a label, as no other evidence does."""
+"""How frequent a label is: log(1 + N_l). It may count against a label, unlike most evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What neighbours by words say together: near-duplicates count as one vote.
+"""A regression on the neighbours by words: near-duplicates count as one vote.
 
 The equations are in `neighbors/joint.py`. There is nothing to train.
 """

@@ -24,8 +24,7 @@ class LabelSetsPart(SpacePart):
 
     @classmethod
     def fit(cls, config: LabelSetsConfig, fold: Fold, before: LabelSetsPart | None) -> LabelSetsPart | None:
-        """The encoder of fewer points is kept: with some points more it would say the same of others, and they have
-        their places all the same."""
+        """The final fit keeps the encoder. It encodes the points that were held out, which become neighbours."""
         if before is None:
             points = fold.learnt_from
             training = LabelSetTraining(config, points.n_features, points.n_labels, fold.run)

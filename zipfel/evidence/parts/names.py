@@ -1,6 +1,6 @@
-"""Names of labels that stand in the text: candidates of their own, also labels without a training document.
+"""Names of labels that occur in the text. They add candidates, among them labels without a training document.
 
-What counts as found is in `labeltext/matches.py`, how likely a label is right then in `labeltext/trust.py`.
+`labeltext/matches.py` defines a match; `labeltext/trust.py` has the odds that its label is right.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from zipfel.points import Texts
 from zipfel.state import State
 
 _RARITY_FROM, _LEARNT_FROM = 20_000, 3000
-"""Documents by which the rarity of words is told, and from which the weights of what was found are learnt."""
+"""Documents, at most, that the rarity of words is counted in, and that the weights of matches are learnt from."""
 _NOTHING = 12.0
-"""Odds below minus this count as these: they are 0 in the judge's evidence, as if no name was found."""
+"""Log-odds below minus this count as minus this. In the evidence they are 0, as if no name was found."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class NamesPart(Part):
     learnt: Found | None = field(default=None, compare=False)
 
     name = "names"
-    title = "names of labels that stand in the text"
+    title = "names of labels that occur in the text"
     Config = NamesConfig
     can_oppose = ("name: found", "name: frequency")
 
@@ -53,7 +53,7 @@ class NamesPart(Part):
 
     @classmethod
     def fit(cls, config: NamesConfig, fold: Fold, before: NamesPart | None) -> NamesPart | None:
-        """What was found in the documents does not depend on their labels: it is found once."""
+        """Matches do not depend on labels, so the final fit reuses those of the first."""
         texts, names = fold.points.texts, [Name(*name) for name in fold.run.label_texts]
         if texts is None or not names:
             return None
@@ -88,7 +88,7 @@ class NamesPart(Part):
         return [np.where(found, column, 0).astype(np.float32) for column in columns]
 
     def unseen_odds(self, asked: Asked, labels: Array) -> Codes | None:
-        """What was learnt of labels that only the asking document had holds for those that none has."""
+        """The odds were learnt without counting the document itself, so they hold for labels that no document has."""
         unseen = (labels >= 0) & (asked.training.counts[labels] == 0)
         if not unseen.any():
             return None

@@ -1,6 +1,6 @@
-"""Any system that ranks labels, as a part: its best labels are proposals, and its score and rank are its opinion.
+"""Any system that ranks labels, as a part. Its best labels become candidates; its score and rank are evidence.
 
-    score(l)   what the system gives l; what it gives the last of its labels, where l is not among its best
+    score(l)   the system's score of l; if l is not among its best labels, the score of the last of these
     rank(l)    -log(1 + rank of l)
 
 `methods/auto.py` makes parts of the papers' methods so: evidence does not import methods.
@@ -26,7 +26,7 @@ from zipfel.run import Run
 from zipfel.state import State
 
 _WIDTH, _PROPOSED = 100, 20
-"""Best labels of a system whose scores are known; those that become candidates."""
+"""Best labels that the system is asked for; those of them that become candidates."""
 
 
 class Ranker(Protocol):
@@ -45,7 +45,7 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True)
 class RankedPart(Part):
-    """n_labels: that the system knows."""
+    """n_labels: labels that the system was trained with."""
 
     system: Ranker
     n_labels: int

@@ -1,6 +1,6 @@
-"""Kernel ridge regression onto the labels: codes without epochs, and an opinion of every label.
+"""Kernel ridge regression onto the labels: its scores are evidence, and its codes find neighbours.
 
-The equations are in `neighbors/regression.py`. Sums over points are added to when more points may be learnt from.
+The equations are in `neighbors/regression.py`. The final fit adds the points that were held out to the sums.
 """
 
 from __future__ import annotations

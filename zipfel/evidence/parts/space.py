@@ -1,5 +1,4 @@
-"""What parts have in common that see documents as codes: the training points nearest to a document's code vote, and
-the encoder has opinions of labels."""
+"""The base of parts with codes: the training points with the nearest codes vote, and the encoder scores labels."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ Self = TypeVar("Self", bound="SpacePart")
 
 @dataclass(frozen=True)
 class SpacePart(Part):
-    """learnt: what a later fit goes on from."""
+    """learnt: what a later fit continues from."""
 
     space: Space
     learnt: Any = field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""A label tree: classifiers of its branches tell what rare labels have in common.
+"""A label tree: classifiers of its branches learn from the documents of many rare labels together.
 
 The equations are in `linear/tree.py`. The labels are split by the codes of their points, which the regression made.
 """
@@ -20,7 +20,7 @@ from zipfel.state import State
 from zipfel.threads import blas_threads
 
 CODES = ("regression", "label_sets")
-"""Parts whose codes labels may be split by, the first that is there."""
+"""Parts whose codes labels may be split by. The first that is fitted is used."""
 
 
 @dataclass(frozen=True)

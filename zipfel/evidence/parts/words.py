@@ -1,8 +1,8 @@
-"""Neighbours by words: the training points whose words are most like the document's vote for their labels.
+"""Neighbours by words: the training points with the largest cosine to the document vote for their labels.
 
     v_s(l) = sum_i w_si y_il,  w_si = cos(x, x_i)^s / sum_j cos(x, x_j)^s,  s = 1, 3, 8
 
-There is nothing to train; all that is needed is in the training set.
+Nothing is trained: the index is in the training set.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WordsPart(Part):
     def neighbours(self, asked: Asked) -> Voters:
         return Voters(asked.near.ids, weights_by_cosine(asked.near.cosines))
 
-    def opinions(self, asked: Asked, labels: Array) -> list[Codes]:  # noqa: ARG002 - its votes say all
+    def opinions(self, asked: Asked, labels: Array) -> list[Codes]:  # noqa: ARG002 - it has votes only
         return []
 
     def state(self) -> State:
