@@ -1,7 +1,8 @@
 """Which parts stay: those without which the held-out points would be ranked worse.
 
 Backward, one part at a time: the judge's first blend is fitted again without a part's columns, and the part with
-the smallest loss goes. Of two parts with the same evidence, one stays. A part stays if one of these falls without it:
+the smallest loss goes. Of two parts with the same evidence, one stays. A part stays if the last of these falls without
+it, or if the last does not rise and one of the others falls:
 
     precision   the mean of P@1, P@3 and P@5, by more than its standard error
     rare labels the same with propensities, by more than its standard error, at no loss of precision
@@ -101,7 +102,8 @@ def _verdict(name: str, without: Array, penalty: float, before: Array) -> Verdic
     changes = [mean_and_error(all_of_them - rest) for all_of_them, rest in zip(before, without, strict=True)]
     (gain, error), (rare, rare_error), (likelihood, doubt) = changes
     likelihood -= penalty
-    kept = gain > error or (gain >= 0 and rare > rare_error) or likelihood > _SURE * doubt
+    pays = gain > error or (gain >= 0 and rare > rare_error)
+    kept = likelihood > _SURE * doubt or (likelihood > 0 and pays)
     return Verdict(name, gain, error, likelihood, doubt, kept)
 
 

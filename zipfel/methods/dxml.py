@@ -75,7 +75,10 @@ class DxmlConfig(declared.Config):
 
     dim: int = param(100, "numbers in a label vector (4.1: 100 for small data, 300 for large)", symbol="l", low=1)
     hidden: int = param(256, "width of the hidden layer (4.1: 256 or 512)", symbol="W1", low=1)
-    activation: str = param("relu", "between the layers; linear is Figure 2's control", choices=("relu", "linear"))
+    activation: str = param(
+        "relu", "between the layers; linear is Figure 2's control; both: networks take turns, beyond the paper",
+        choices=("relu", "linear", "both"),
+    )  # fmt: skip
     dropout: float = param(0.5, "dropout after the last layer (4.1; the rate is open)", low=0, high=0.95)
     loss: str = param("smooth_l1", "Eq. 2; beyond the paper: infonce", choices=("smooth_l1", "infonce"))
     targets: str = param("plain", "f_y: as it is, of unit length, or centred too", choices=("plain", "unit", "centred"))
@@ -114,10 +117,15 @@ class DxmlConfig(declared.Config):
 
 
 BEST = {
-    "activation": "linear", "loss": "infonce", "targets": "centred", "edges": "counts", "window": 2, "own_dim": 300,
+    "activation": "both", "loss": "infonce", "targets": "centred", "edges": "counts", "window": 2, "own_dim": 300,
     "optimizer": "adam", "lr": 3e-3, "batch": 256, "dropout": 0.0, "keep": 0.6, "networks": None,
     "probes": None, "sharpness": None, "precision": "int8",
 }  # fmt: skip
+
+
+def _is_curved(c: DxmlConfig, number: int) -> bool:
+    """Whether the network of that number has a ReLU."""
+    return c.activation == "relu" or (c.activation == "both" and number % 2 == 0)
 
 
 class Dxml(Method):
@@ -198,7 +206,7 @@ class Dxml(Method):
         if c.own_dim:  # twice as long as the label's place in the graph
             V = np.hstack([unit_rows(V), 2 * unit_rows(random_vectors(len(V), c.own_dim, seed=seed))])
         targets = Targets.of(V, train.Y, c.targets)
-        network = Perceptron(c.hidden, V.shape[1], c.activation == "relu", c.dropout, run.rng(21, number))
+        network = Perceptron(c.hidden, V.shape[1], _is_curved(c, number), c.dropout, run.rng(21, number))
         how: dict[str, Any] = {"optimizer": c.optimizer, "momentum": c.momentum, "decay": c.decay} if sgd else {}
         W1 = Table.normal(train.n_features, c.hidden, c.start, run.rng(22, number), **how)
         labelled = np.flatnonzero(np.diff(train.Y.indptr))
@@ -258,7 +266,7 @@ class Dxml(Method):
         c, networks = self.config, int(state.fact("networks", low=1, high=16))
         dim, self.embeddings_ = c.dim + c.own_dim, []
         for number in range(networks):
-            network = Perceptron(c.hidden, dim, c.activation == "relu", 0.0, np.random.default_rng(0))
+            network = Perceptron(c.hidden, dim, _is_curved(c, number), 0.0, np.random.default_rng(0))
             self.embeddings_.append(Embedding.restored(network, state, str(number), n_features))
         self.votes_ = ClusterVotes.restored(state, dict(state.facts.get("votes", {})), networks * dim, n_labels)
         self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)
