@@ -45,8 +45,7 @@ class Blend:
         start: Blend | None = None,
     ) -> Blend:
         """evidence: (p, f), a row a pair; hits: (p,) whether the label is the document's. ridge: on unit variance.
-        start: a blend that may be near. Where there is nothing to learn from, all evidence that can only speak for a
-        label counts alike."""
+        start: a blend to start from. Without pairs to learn from, all monotone columns have a weight of 1."""
         if len(evidence) == 0:
             return cls(tuple(names), tuple(float(name in monotone) for name in names), 0.0)
         mean, spread = evidence.mean(axis=0), evidence.std(axis=0)
@@ -73,7 +72,7 @@ class Blend:
         """The same for (n, c, f) evidence, (n, c) hits and which pairs are real; learnt in the end only from each
         document's best candidates: the order of the others does not matter."""
         few = known.copy()
-        few[np.arange(len(known)) % -(-len(known) // _FIRST) > 0] = False  # enough to tell who is among the best
+        few[np.arange(len(known)) % -(-len(known) // _FIRST) > 0] = False  # enough to find the best candidates
         blend = cls.fit(names, evidence[few], hits[few], monotone=monotone)
         for _ in range(2):
             scores = np.where(known, blend(evidence), -np.inf)

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 DEFAULT_COST = 0.3
 _RUNS_A_THREAD = 8
-"""Labels are handed out in this many runs a thread: head labels take long, and no thread should wait for another."""
+"""Labels are handed out in this many runs a thread: head labels take long, and threads should end together."""
 _AT_A_TIME = 1 << 20
 """Weights that are looked at at a time: of a million points there are a hundred million."""
 _WORTH_SENDING = 1 << 18
@@ -65,7 +65,7 @@ class LinearClassifiers:
     def fit(
         self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0, threads: int | None = None
     ) -> LinearClassifiers:
-        """X: (n, n_features) rows that `problems` speaks of. The same seed gives the same weights on any threads;
+        """X: (n, n_features) rows, numbered as in `problems`. The same seed gives the same weights on any threads;
         default: as many as others use."""
         threads = threads or get_threads()
         c, X = self.config, damped(X, self.config.damping)
@@ -199,7 +199,7 @@ class LinearClassifiers:
 def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
     """Values to the given power (the sign stays), rows of unit length; 1 leaves X as it is.
 
-    One rare word with a large weight drowns the others; a power below 1 lets them be heard.
+    With a power below 1 one rare word of a large weight dominates the others less.
     """
     if power == 1:
         return X

@@ -1,4 +1,4 @@
-"""Classifiers that take in labels which came later: those of known labels stay as they are."""
+"""Classifiers for labels that are new. Those of known labels stay as they are."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Problems:
 
     ptr: (n_labels + 1,) int64; docs[ptr[l] : ptr[l + 1]] are the documents of label l, its n_positive[l] positives
     first, each run in rising order. dual: (len(docs),) float64, the solver's variables, zero at first; solving again
-    goes on from them.
+    starts from them.
     """
 
     ptr: Array
@@ -125,7 +125,7 @@ def with_random_negatives(
 ) -> npt.NDArray[np.int32]:
     """The shortlists (n, k) and behind them up to `n_random` random labels that are not in them; -1 pads.
 
-    Without n_random a classifier knows hard negatives only, and is sure of itself on documents of another world.
+    Without random ones a classifier learns from hard negatives only, and scores unrelated documents too high.
     """
     drawn = rng.integers(0, n_labels, (len(shortlist), n_random), dtype=np.int32)
     _drop_known(shortlist, drawn, np.full(n_labels, -1, dtype=np.int32))

@@ -1,7 +1,7 @@
-"""Labels in a tree, and classifiers that tell its branches apart: what many labels have in common is learnt from all
-of their points, what tells them from their likes only from those.
+"""A tree of labels, and classifiers of its branches: what many labels share is learnt from all of their points, what
+separates a label from similar ones only from the points of these.
 
-Prabhu et al., "Parabel: Partitioned label trees" (WWW 2018), here as one opinion among others about given candidates.
+Prabhu et al., "Parabel: Partitioned label trees" (WWW 2018), here as evidence for given candidates.
 
     The labels are split into halves by their points' codes, and these again, until a leaf holds `leaf` labels at most.
     m_b(x) = w_b . x + b_b: of every branch b, learnt on the points below its parent; positive are those below b
@@ -42,7 +42,7 @@ _STILL = 1e-4
 _FAR = 1e3
 """What a margin may lack of 1 at most: its square is a number, whatever the features."""
 _BLOCK = 2048
-"""Labels that join at a time."""
+"""Labels that are added at a time."""
 _DEEPEST = 24
 _AS_GIVEN = LinearConfig(damping=1.0)
 
@@ -277,7 +277,7 @@ def _needed_classes(
 
 @njit(cache=True, nogil=True)
 def _sum_losses(start: int, stop: int, margins: Array, place: Array, far: float, out: Array) -> None:
-    """out: (2, n, c), 0 before: what the branches and the label itself say, see OPINIONS."""
+    """out: (2, n, c), 0 before: the losses of the branches and of the label itself, see OPINIONS."""
     for i in range(start, stop):
         for c in range(place.shape[1]):
             if place[i, c, 0] < 0:

@@ -1,10 +1,10 @@
-"""auto: parts give evidence for a document's labels, and a judge joins it.
+"""auto: parts give evidence for a document's labels, and a judge turns it into one score.
 
     plan     which parts are tried, by the data's shape and the effort                   `evidence/rules.py`
-    rehearse the parts learn from all points but some that are held out                  `evidence/parts/`
-    choose   parts without which held-out points would be ranked no worse go             `evidence/selection.py`
+    rehearse the parts learn from all points except some that are held out               `evidence/parts/`
+    choose   a part goes if the held-out points are ranked as well without it            `evidence/selection.py`
     judge    a small model of all evidence for a label learns from the held-out points   `evidence/judge.py`
-    fit      the parts that stay go on with all points
+    fit      the parts that stay learn from all points, from where the rehearsal ended   `evidence/fitting.py`
 
 A document's candidates are the labels that its neighbours vote for, by words and by codes. docs/how-auto-works.md has
 what each part adds.
@@ -55,11 +55,11 @@ from zipfel.threads import at_once, blas_threads
 
 Array = npt.NDArray[Any]
 _BLOCK, _USUAL = 2048, 100
-"""Rows that are answered at a time, with that many labels or fewer."""
+"""Rows that are predicted at a time, for up to that many labels a row."""
 
 
 def _paper(name: str, params: Mapping[str, Any] | None) -> Method:
-    """The paper's method as a part: as its page recommends it."""
+    """The paper's method as a part, by default with its preset `best`."""
     return make_method(name, params, "best" if params is None else None)
 
 
@@ -76,7 +76,7 @@ def has_papers() -> bool:
 
 
 class Auto(Method):
-    """The most accurate composition of parts; see the module."""
+    """Parts, and the judge that joins their evidence; see the module."""
 
     name: ClassVar[str] = "auto"
     title: ClassVar[str] = "neighbours, classifiers and other kinds of evidence, joined by a judge"
@@ -100,7 +100,7 @@ class Auto(Method):
             self.training_ = TrainingSet.of(points)
             near = Near(*self.training_.words.search_own(points.X, self._n_near))
         seen = np.ones(points.n_points, dtype=bool)
-        seen[held] = len(held) == points.n_points  # of very few points none is held out
+        seen[held] = len(held) == points.n_points  # where all points are held out, all are seen
         fold = Fold(points, seen, near, self.training_, self.shape_, run, is_final=False)
         self.plan_ = self._plan(run)
         parts = fit_parts(self.plan_, ALL_PARTS, self.config_, fold, {})
@@ -128,7 +128,7 @@ class Auto(Method):
         return rules.plan(self.shape_, self.config.effort, available, only, without, run.time_left())
 
     def _chosen(self, known: HeldOut, parts: dict[str, Part]) -> list[Tried]:
-        """The plan with what became of each part."""
+        """The plan with each part's verdict."""
         columns = columns_by_part(list(parts.values()))
         doubted = [name for name in parts if rules.is_doubted(name, self.shape_) and not self.config.keep_all]
         found = {
@@ -137,7 +137,7 @@ class Auto(Method):
         return [_with_verdict(tried, tried.part in parts, found.get(tried.part)) for tried in self.plan_]
 
     def _finish(self, kept: dict[str, Part], fold: Fold, everything: Fold) -> None:
-        """The parts that stay, from all points; where the time is up, what they have, with all points as voters."""
+        """The parts that stay, fitted on all points; if the time is up, as they are, with all points as voters."""
         names = list(kept)
         if fold.seen.all() or fold.run.time_left() <= 0:
             nothing = More(fold.points.X[:0], self.training_, np.zeros(0, dtype=np.int64), self._n_near)
@@ -147,7 +147,7 @@ class Auto(Method):
         self.ensemble_ = Ensemble(tuple(found[name] for name in names), self.config.candidates)
 
     def _evidence_of(self, ensemble: Ensemble, fold: Fold, held: Array) -> HeldOut:
-        """What the parts say of the rows that are held out."""
+        """The parts' evidence for the held-out rows."""
         points = fold.points.take(held)
         near, blocks = fold.near_among_seen(held), range(0, points.n_points, _BLOCK)
         found = []
@@ -160,23 +160,23 @@ class Auto(Method):
             found.append((candidates.labels, evidence))
         labels, evidence = (np.concatenate(part) for part in zip(*found, strict=True))
         counts = label_counts(fold.learnt_from.Y)
-        labels[counts[labels] == 0] = -1  # they are told apart by one part alone
+        labels[counts[labels] == 0] = -1  # only `unseen_odds` scores them
         rarity = np.log(Propensity().inverse(counts, int(fold.seen.sum()))).astype(np.float32)
         return HeldOut(ensemble.names, labels, evidence, points.Y, counts, rarity, ensemble.can_oppose)
 
     def _learn_judge(self, known: HeldOut, Y: sp.csr_matrix, run: Run) -> None:
-        """Y: labels of the points that the parts had seen."""
+        """Y: labels of the points that the parts have learnt from."""
         c = self.config
         with run.timed("judge"), blas_threads(1):
             context = Context.of(Y) if c.context else None
             self.judge_ = Judge.fit(known, context, products=c.products, bonus=c.tail)
             self.held_out_ = self.judge_.cross_ranked(known, context)
 
-    # -- what follows from what is learnt
+    # -- derived from the model
 
     @property
     def _n_near(self) -> int:
-        """Neighbours that are looked for: no more than there are points, as room is made for all that are asked for."""
+        """Neighbours that are searched: at most the number of points, as memory is allocated for all of them."""
         wanted = self.config.neighbors or rules.neighbors(self.shape_, self.config.effort)
         return min(wanted, self.training_.n_points)
 
@@ -194,7 +194,7 @@ class Auto(Method):
 
     @cached_property
     def _known_features(self) -> npt.NDArray[np.bool_]:
-        """(n_features,) those that neighbours are found by, or that classifiers have weights for."""
+        """(n_features,) which features the index of words has, or a classifier has a weight for."""
         known = np.bincount(self.training_.words.rows.indices, minlength=self.training_.n_features) > 0
         classifiers = self.ensemble_.part("classifiers")
         return known | classifiers.has_weight() if isinstance(classifiers, ClassifiersPart) else known
@@ -202,7 +202,7 @@ class Auto(Method):
     # -- prediction
 
     def _asked(self, X: sp.csr_matrix, texts: Texts | None) -> Asked:
-        """A document without any known feature is asked about as if it were empty."""
+        """A document without any known feature counts as empty."""
         X = damped(centred(X, self.centre_), self.damping_)
         return Asked(_without_unknown(X, self._known_features), self.training_, self._n_near, texts=texts)
 
@@ -229,8 +229,8 @@ class Auto(Method):
         return np.asarray(ranking.scores - bonus, dtype=np.float32)
 
     def partial_fit(self, points: Points) -> None:
-        """New points become neighbours, by words and by codes, and bring classifiers for labels that are new; encoders,
-        the judge and the classifiers of known labels stay as they are."""
+        """New points become neighbours, by words and by codes. New labels get classifiers. Encoders, the judge and the
+        classifiers of known labels stay as they are."""
         X = damped(centred(points.X, self.centre_), self.damping_)
         training = self.training_.joined(Points(X, points.Y))
         more = More(X, training, new_labels(training.Y, self.training_.n_points), self._n_near)
@@ -291,8 +291,8 @@ class Auto(Method):
 
 
 def _with_held_out(train: Points, valid: Points | None, share: float | None, run: Run) -> tuple[Points, Array]:
-    """All points, and which rows of them the judge learns from: those of `valid`, or a share of train; all, where they
-    are too few to hold any out."""
+    """All points, and which rows of them the judge learns from: those of `valid`, or a share of train, or all rows of
+    fewer than `rules.HELD_OUT_FROM`."""
     n = train.n_points
     if valid is not None and valid.n_points:
         known = valid.within(train.n_labels)
@@ -303,7 +303,7 @@ def _with_held_out(train: Points, valid: Points | None, share: float | None, run
 
 
 def _resolved(config: AutoConfig, shape: Shape) -> AutoConfig:
-    """With the rules' values for settings that the user left open."""
+    """The configuration with the rules' values for settings that the user left open."""
     c = config.classifiers
     classifiers = c.replace(
         cost=c.cost or rules.classifier_cost(shape),
@@ -314,7 +314,7 @@ def _resolved(config: AutoConfig, shape: Shape) -> AutoConfig:
 
 
 def _with_unseen(explanation: Explanation, labels: Array, unseen: Array, bonus: Array) -> Explanation:
-    """The explanation with the one kind of evidence that labels without a training document have."""
+    """The explanation, in which labels without a training document have the evidence of their names only."""
     own = {int(label): float(odds) for label, odds in zip(labels, unseen, strict=True) if not np.isnan(odds)}
     evidence = {
         label: {"name": own[label], "bonus": float(bonus[label])} if label in own else kinds
@@ -333,9 +333,9 @@ def _with_verdict(tried: Tried, is_there: bool, verdict: Any) -> Tried:
 
 
 def _without_unknown(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
-    """X (n, n_features), in which rows without any known feature are empty; itself where there are none."""
+    """X (n, n_features) with rows without any known feature empty; X itself if there are none."""
     is_known = known[X.indices]
-    if is_known.all():  # as most are; a single document has no time for more
+    if is_known.all():  # the usual case, kept fast for single documents
         return X
     counts = np.append(0, np.cumsum(is_known))
     unknown = np.diff(counts[X.indptr]) == 0

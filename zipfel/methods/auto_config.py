@@ -1,4 +1,4 @@
-"""auto's parameters, its presets, and those that are no more."""
+"""auto's parameters, its presets, and removed parameters with what to use instead."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Neighbours: the training points as voters, by words, by codes and by a forest."""
+"""Neighbours: search by words and by codes, their votes, a forest, and centroids."""

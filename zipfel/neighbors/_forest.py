@@ -1,4 +1,4 @@
-"""Kernels of the forest: growing a tree, finding a document's leaves, asking the points there."""
+"""Kernels of the forest: growing a tree, finding a document's leaves, and the shares of labels there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 FAN = LANES
 """Children of a node that is split."""
 _ROUNDS, _DEEPEST = 2, 20
-"""Of clustering; in the first the centres are single points. Levels below which no node is split."""
+"""Rounds of clustering, of which the first has single points as centres; levels below which no node is split."""
 
 
 @njit(cache=True, nogil=True)
@@ -172,8 +172,8 @@ def grow(
     """One tree: (is each node split, edges of the split nodes' members, members, their classes, scales of the split
     nodes and their classes (s, 16), node in which each row ends).
 
-    Rows x and y are of unit length. All rows go down the tree, those that are `seen` shape it. Nodes are numbered in
-    the order in which they come to be: the children of the s-th that is split are 1 + 16 s and the fifteen behind.
+    Rows x and y are of unit length. All rows go down the tree; only those that are `seen` shape it. Nodes are numbered
+    in the order in which they are made: the children of the s-th that is split are 1 + 16 s and the fifteen behind.
     """
     n, state = len(seen), np.uint64(2 * seed + 1)
     rows, scratch = np.arange(n).astype(np.int32), np.empty(n, dtype=np.int32)
@@ -270,6 +270,6 @@ def leaf_shares(
             share = np.float32(1.0 / (n_trees * max(1, b - a)))
             for j in range(a, b):
                 for u in range(y_ptr[voters[j]], y_ptr[voters[j] + 1]):
-                    sums[y_ids[u]] += share  # of labels that are not asked about anything
+                    sums[y_ids[u]] += share  # labels that are no candidates have any value
         for c in range(labels.shape[1]):
             out[i, c] = sums[labels[i, c]] if labels[i, c] >= 0 else np.float32(0.0)

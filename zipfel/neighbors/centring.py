@@ -1,8 +1,8 @@
-"""Dense features seen from their means.
+"""Dense features less their means.
 
 Numbers that nearly all points have, as pictures or embeddings bring them, are often all positive: every cosine is near
-one, and classifiers spend their weights on what all points share. From their means points lie on all sides. Sparse
-features stay as they are: a zero there says that something is absent, and would no longer be one.
+one, and classifiers spend their weights on what all points share. Without the means, points lie on all sides. Sparse
+features are not centred: their zeros mean that a word is absent, and would be lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the documents of a label have in common: the mean of their words, for labels that too few have to learn from."""
+"""Centroids of labels: the mean of the words of a label's documents."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A forest whose nodes are training points: documents with like labels are led to the same leaves, whose points vote.
+"""A forest whose nodes are training points: documents with similar labels reach the same leaves, whose points vote.
 
 Siblini, Kuntz and Meyer, "CRAFTML, an efficient clustering-based random forest for extreme multi-label learning"
-(ICML 2018), here without projections, and as one opinion among others about given candidates.
+(ICML 2018), here without projections, and as evidence for given candidates.
 
     A node's points, a sample of them, are clustered by their label sets (spherical k-means from 16 of them, labels
     weighted by log n / N_l); u_c is the sum of the words x_i of a cluster's points. Every point, and every document
-    that is asked about, goes on to the child c with the largest cos(x, u_c), until few points are left.
+    to predict, moves to the child c with the largest cos(x, u_c), until few points are left.
     forest(l) = mean over trees of the share of the leaf's points that have label l
 
 cos(x, u_c) is a sum of cosines of x with points, so that a tree need not keep u_c, only which points it is made of.
@@ -35,9 +35,9 @@ Array = npt.NDArray[Any]
 _LEAST_WEIGHT = 0.1
 """Of a label that nearly every point has."""
 _ASKED = 100
-"""Voters of a leaf at most: points that no label tells apart are never split, however many there are."""
+"""Voters of a leaf, at most: points with the same labels are never split, however many there are."""
 _COSINES = 4_000_000
-"""Of documents with training points, that are looked at at a time."""
+"""Cosines of documents with training points that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ForestConfig(Config):
 class Forest:
     """Trees one after the other. sizes: (trees,) nodes of each; is_split: (nodes,); the children of a tree's s-th node
     that is split are its nodes 1 + 16 s and the fifteen behind. edges: (split nodes + 1,) where the points begin that
-    such a node was clustered by: members, and classes, which child each speaks for; scales: (split nodes, 16), one by
+    such a node was clustered by: members, and classes, the child of each; scales: (split nodes, 16), one by
     the length of their sum. leaves: (n, trees) the node of each tree in which a training point ends; voters: (n,) whose
     labels count."""
 
@@ -68,7 +68,7 @@ class Forest:
 
     @classmethod
     def fit(cls, config: ForestConfig, words: WordIndex, Y: sp.csr_matrix, seen: Array, seed: int) -> Forest:
-        """Of the points that are `seen` (n,), which are its voters; the others only come to their leaves."""
+        """Of the points that are `seen` (n,), which are its voters; for the others only their leaves are found."""
         seen = seen & words.can_vote
         x, y = _occurring(unit_csr(words.rows)), _weighted(_occurring(Y), seen)
         rows = *kernel_arrays(x), int(x.shape[1]), *kernel_arrays(y), int(y.shape[1]), seen

@@ -1,11 +1,11 @@
-"""What a document's neighbours say together: near-duplicates count as one vote, and a neighbour that is unlike the
-others counts more. A regression on the nearest training points alone, made anew for every document.
+"""A regression on a document's nearest training points, solved for each document: near-duplicates count as one vote,
+and a neighbour that differs from the others counts more.
 
     K = cos(x_i, x_j), k = cos(x, x_i)               neighbours i, j of x, by words
     w = (K + ridge I)^-1 k
-    r(l) = sum_i w_i y_il                            what they say of label l, which may be less than nothing
+    r(l) = sum_i w_i y_il                            their joint vote for label l, which may be negative
 
-Votes that count by cosines alone (`neighbors/words.py`) count ten copies of one document ten times.
+Votes by cosines (`neighbors/words.py`) count ten copies of one document ten times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST = 1000
 @dataclass(frozen=True)
 class JointConfig(Config):
     neighbors: int = param(50, "nearest training points by words that count", low=1, high=MOST)
-    ridge: float = param(0.1, "how much their regression is held back", low=1e-3, high=1e3)
+    ridge: float = param(0.1, "weight of the penalty on the regression", low=1e-3, high=1e3)
 
 
 @dataclass(frozen=True)

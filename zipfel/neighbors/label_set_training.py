@@ -1,11 +1,11 @@
 """Documents and label sets learnt in one cosine space without torch: each document finds its own label set among the
-batch's. MNN's two encoders (docs/methods/mnn.md) by InfoNCE, as the matcher, without its single labels.
+batch's. MNN's two encoders (docs/methods/mnn.md), trained by InfoNCE.
 
     p_i = sum_j x_ij F_j, q_i = sum_l y_il G_l, both of unit length; x after dropout
     loss = - mean_i log exp(p_i . q_i / t) / sum_k exp(p_i . q_k / t)          k: i, and all whose label set is another
 
 Gradients are written out: a step on delicious takes a millisecond; torch takes two, and a second to load.
-`ranker.encoder` has what it leaves.
+`neighbors/label_sets.py` has the encoder that comes of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from zipfel.threads import blas_threads, check_halted
 
 Array = npt.NDArray[Any]
 _EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
-"""Passes over train, fewest, usual, most: as many as make so many steps, and visit so many points."""
+"""Passes over the training set: fewest, usual, most. More than usual up to so many steps in all, fewer above so many
+visits of points."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,14 @@ class LabelSetsConfig(Config):
     dim: int = param(256, "numbers in a code", low=1)
     keep: float = param(0.7, "share of a row's features that dropout keeps", low=0.01, high=1)
     epochs: int | None = param(
-        None, "passes over train; none: 10, more where points are few, fewer where they are many", low=1
+        None, "passes over the training set; none: 10, more where points are few, fewer where they are many", low=1
     )
     batch: int = param(128, "rows a step", low=2)
     lr: float = param(4e-3, "Adam's rate at the start, falling linearly to 0", low=1e-6, high=1)
 
 
 class UnitTable(Table):
-    """Vectors of features or of labels whose sums are taken at unit length."""
+    """Vectors of features or of labels, whose sums are scaled to unit length."""
 
     def encode(self, rows: Rows) -> tuple[Codes, Codes]:
         """(n, dim) unit sums of the rows' vectors, and their lengths (n, 1) before."""
@@ -57,7 +58,7 @@ class UnitTable(Table):
 
 
 class LabelSetTraining:
-    """Vectors of features and labels, trained on some points; has_learnt: whether there was time to."""
+    """Vectors of features and labels, trained on some points; has_learnt: whether there was time for a step."""
 
     def __init__(self, config: LabelSetsConfig, n_features: int, n_labels: int, run: Run) -> None:
         self.config, self._rng = config, run.rng(26)
@@ -99,7 +100,7 @@ class LabelSetTraining:
 
 
 def _n_epochs(n_points: int, steps: int) -> int:
-    """steps: that one of them has."""
+    """steps: of one pass."""
     fewest, usual, most = _EPOCHS
     if usual * steps < _STEPS:
         return min(most, -(-_STEPS // max(1, steps)))

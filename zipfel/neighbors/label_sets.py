@@ -1,5 +1,4 @@
-"""Documents and label sets as codes in one cosine space. Without torch, which takes a second to load: only training
-needs it."""
+"""Documents and label sets as codes in one cosine space: the encoder that `label_set_training.py` trains."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from zipfel.threads import over_blocks
 
 Codes = npt.NDArray[np.float32]
 TEMPERATURE = 0.05
-"""By which cosines are divided where documents look for their label sets in training."""
+"""What cosines are divided by in the loss of training."""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
-"""Documents as codes of a kernel ridge regression onto their labels: no epochs, one sum over train and one solve.
+"""Documents as codes of a kernel ridge regression onto their labels: no epochs, one sum over the training set and one
+solve.
 
     k(x, z) = (1 - a) cos(x, z) + a cos(x, z)^2          against m landmarks z, training points drawn at random
     s(x) = p + k(x) W                                    p: the labels' frequencies
     W = argmin_W  sum_i |y_i - s(x_i)|^2 + r tr(W' K W)  K: the landmarks against each other
       = (G + r K)^-1 T,  G = sum_i k(x_i)' k(x_i),  T = sum_i k(x_i)' (y_i - p)
     f(x) = k(x) W V                                      codes; V: the `dim` directions in which s(x) - p is largest
-    s_l(x) = p_l + f(x) . v_l                            what the regression thinks of label l
+    s_l(x) = p_l + f(x) . v_l                            the regression's score of label l
 
-G and T are sums over points: when more points come, theirs are added. Training points whose codes are near a document's
-vote for its labels, as with the matcher's (`ranker.matcher`).
+G and T are sums over points: when more points come, theirs are added. The training points whose codes are nearest to a
+document's vote for their labels (`neighbors/space.py`).
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ class RegressionConfig(Config):
     )
     dim: int = param(128, "numbers in a code, at most one a label", low=1)
     curve: float = param(0.3, "a, share of the squared cosine in the kernel", symbol="a", low=0, high=1)
-    ridge: float = param(0.3, "r, how much the regression is held back", symbol="r", low=1e-6)
+    ridge: float = param(0.3, "r, weight of the penalty on the regression", symbol="r", low=1e-6)
 
 
 class Landmarks:
-    """What is summed over train, and what follows from it."""
+    """The sums over the training set, and the encoder that solves for them."""
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class Landmarks:
             self._directions = _orthonormal(run.rng(22).standard_normal((n_labels, width)).astype(np.float32))
 
     def add(self, X: sp.csr_matrix, Y: sp.csr_matrix, near: Codes | None = None) -> None:
-        """Sums over more points; near: what `kernel` says of them, where that is known."""
+        """Sums over more points; near: their kernel values, if known."""
         for start in range(0, X.shape[0], _BLOCK):
             check_halted()
             rows = slice(start, start + _BLOCK)
@@ -133,7 +134,7 @@ class Landmarks:
         V = self._directions
         if V.shape[0] > V.shape[1]:  # else these are all directions that there are
             V = _orthonormal(back(gram @ weights(V)))
-            self._directions = V  # from where the next call goes on
+            self._directions = V  # where the next call starts
         P = weights(V)
         turn = np.linalg.eigh(P.T @ gram @ P)[1][:, ::-1][:, : self.config.dim]
         V, P = V @ turn.astype(np.float32), P @ turn
@@ -205,7 +206,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class RegressionEncoder:
-    """What training leaves; label vectors rounded to a byte a number (a saved encoder answers the same)."""
+    """The trained encoder; label vectors rounded to a byte a number (a saved encoder answers the same)."""
 
     kernel: Kernel
     projection: Codes  # (m, dim)
@@ -218,7 +219,7 @@ class RegressionEncoder:
     OPINIONS: ClassVar[tuple[str, ...]] = ("regression", "log regression")
 
     def encode(self, X: sp.csr_matrix, near: Codes | None = None) -> Codes:
-        """(n, dim); near: k of them, where that is known."""
+        """(n, dim); near: their kernel values, if known."""
         if near is not None:
             return product(near, self.projection)
         if X.shape[0] <= _BLOCK:  # slicing would take a tenth of the time of a single document
@@ -233,7 +234,7 @@ class RegressionEncoder:
         return found
 
     def sets(self, Y: sp.csr_matrix) -> None:
-        """This space knows no label sets."""
+        """None: this space has no codes of label sets."""
 
     def opinions(self, codes: Codes, labels: npt.NDArray[np.int64]) -> list[Codes]:
         """s of the labels (n, k) of each row, within 0 and 1, and its log; 0 where a label is -1."""

@@ -1,4 +1,4 @@
-"""The training points as voters: who is near a document, by features and by label sets, and what do they vote for."""
+"""Neighbours by codes: the training points nearest to a document, by features and by label sets, and their votes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PointCodes:
 
     @cached_property
     def index(self) -> Index:
-        """Built when it is first asked, from the same seed always: a loaded model builds the one that it had."""
+        """Built at the first search, always from the same seed, so that a loaded model has the same index."""
         mean = self.codes
         if self.sets is not None:
             mean = self.codes + self.sets

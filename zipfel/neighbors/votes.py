@@ -98,7 +98,7 @@ def cast_votes(
 @njit(cache=True, nogil=True)
 def fill_up(labels: Array, others: Array) -> None:
     """Puts others (t,) into the free places, -1, at the end of each row of labels (n, c), as long as there are any;
-    those that the row has already are passed over. Rows without any label stay so: nothing is known of them."""
+    those that the row has already are passed over. Rows without any label stay empty."""
     width = labels.shape[1]
     for i in range(len(labels)):
         n_found = 0

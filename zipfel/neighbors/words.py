@@ -1,4 +1,4 @@
-"""The training points as voters, found by the words that they share with a document: no training, all words count."""
+"""An index of the training points by words: search by cosine, and the weights of the neighbours' votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zipfel.neighbors.votes import vote_weights
 
 Array = npt.NDArray[Any]
 POWERS = (1, 3, 8)
-"""Votes count by the cosine to these powers: the crowd, the near ones, the nearest."""
+"""Votes count by the cosine to these powers. A higher power gives more weight to the nearest points."""
 VOTES = ("words: crowd", "words: near", "words: nearest")
 A_WORD, A_DOCUMENT = 500, 30_000
 """Additions that a search may take a word of the document, or a document if that is more, on average."""
@@ -29,9 +29,9 @@ ALL_ADDITIONS, FEWEST_ADDITIONS = 5_000_000_000, 10_000
 class WordIndex:
     """Rows of train, searched by cosine through inverted lists.
 
-    The lists of the most frequent features are left out where they would cost too much (see A_WORD): they tell
-    little. Values are kept in a byte, the largest of each row being 255, or 127 where some are negative. Rows in which
-    many features have a value are searched as dense vectors.
+    The lists of the most frequent features are left out where they would cost too much (see A_WORD). Values are
+    kept in a byte, the largest of each row being 255, or 127 where some are negative. Rows in which many features
+    have a value are searched as dense vectors.
     """
 
     def __init__(self, rows: sp.csr_matrix) -> None:
@@ -90,7 +90,7 @@ class WordIndex:
         return self._index.steady_cosines(X)
 
     def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """The same for the rows of train themselves (n, n_features): none is its own neighbour."""
+        """`search` for the indexed points themselves (n, n_features): none is its own neighbour."""
         ids, cosines = _padded(*self._index.search_own(X, m))
         return ids.astype(np.int32), cosines
 
