@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_FEATURES, fitted, known
-from zipfel.evidence.contributions import canonical, explain_linear, shared_parts, values_at, voters
+from zipfel.evidence.contributions import explain_linear, shared_parts, strongest_voters, values_at, without_zeros
 from zipfel.explanation import Voter
 
 MATRIX = sp.csr_matrix(np.array([[0, 2, 0, 3], [0, 0, 0, 0], [1, 0, 5, 0]], dtype=np.float32))
@@ -21,8 +21,8 @@ def test_values_of_a_row_in_given_columns() -> None:
 
 def test_canonical_sums_and_leaves_its_input_alone() -> None:
     odd = sp.csr_matrix((np.array([1, 2, 3, 0], dtype=np.float32), [2, 0, 2, 1], [0, 4]), shape=(1, 3))
-    assert canonical(odd).indices.tolist() == [0, 2]
-    assert canonical(odd).data.tolist() == [2, 4]
+    assert without_zeros(odd).indices.tolist() == [0, 2]
+    assert without_zeros(odd).data.tolist() == [2, 4]
     assert odd.nnz == 4
 
 
@@ -39,7 +39,7 @@ def test_voters_are_told_by_strength_with_the_words_they_share() -> None:
     ids = np.array([2, 0, 1])
     shared = shared_parts(x, MATRIX, ids)
     assert shared.tolist() == [[1, 0, 5, 0], [0, 2, 0, 3], [0, 0, 0, 0]]
-    found = voters(ids, np.array([0.1, 0.7, 0.0]), shared, x.indices)
+    found = strongest_voters(ids, np.array([0.1, 0.7, 0.0]), shared, x.indices)
     assert found == [Voter(0, 0.7, [3, 1]), Voter(2, 0.1, [2, 0])]
 
 

@@ -17,7 +17,7 @@ _SHARED = 3
 """Words that an explanation names of a voter."""
 
 
-def canonical(x: sp.csr_matrix) -> sp.csr_matrix:
+def without_zeros(x: sp.csr_matrix) -> sp.csr_matrix:
     """The same row with its columns rising and distinct, and without zeros."""
     x = sp.csr_matrix(x, copy=True)
     x.sum_duplicates()
@@ -36,7 +36,7 @@ def shared_parts(x: sp.csr_matrix, rows: sp.csr_matrix, ids: Array) -> Array:
     return np.array(found, dtype=np.float64).reshape(len(ids), x.nnz)
 
 
-def voters(ids: Array, added: Array, shared: Array, features: Array) -> list[Voter[int]]:
+def strongest_voters(ids: Array, added: Array, shared: Array, features: Array) -> list[Voter[int]]:
     """The rows `ids` (m,), the strongest first, with what each added (m,) and the features that count most in `shared`
     (m, t); those that added nothing are left out."""
     found = []
@@ -60,7 +60,7 @@ def explain_linear(
     x: sp.csr_matrix, weights: sp.csr_matrix, labels: Sequence[int], start: Array | None = None
 ) -> Explanation:
     """Of score(l) = sum_j x_j w_lj + start_l; x: (1, n_features), weights: (n_labels, n_features)."""
-    x = canonical(x)
+    x = without_zeros(x)
     parts = {label: word_parts(x, weights, label) for label in labels}
     evidence = {label: {"words": float(part.sum())} for label, part in parts.items()}
     if start is not None:

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from zipfel.evidence.contributions import by_frequency, shared_parts, voters
+from zipfel.evidence.contributions import by_frequency, shared_parts, strongest_voters
 from zipfel.evidence.ensemble import Ensemble
 from zipfel.evidence.part import Array, Asked, ByFeature, Voters
 from zipfel.explanation import Explanation, Voter
@@ -84,7 +84,9 @@ class Scored:
 
     def _kinds(self, label: int, place: int, words: Sequence[ByFeature]) -> dict[str, float]:
         """What each kind of evidence added, for readers."""
-        in_words = {name for part in self.ensemble.parts for name in part.columns if part.name == "classifiers"}
+        by_words = {own.column for own in words}
+        explained = (part for part in self.ensemble.parts if by_words & set(part.columns))
+        in_words = {name for part in explained for name in part.columns}
         logs = sum(
             weight for name, weight in zip(self.blend.names, self.blend.weights, strict=True) if name[:4] == "log "
         )
@@ -105,7 +107,7 @@ class Scored:
         votes = weights * self.asked.training.Y[rows][:, [label]].toarray()  # (m, s)
         worth = np.array([columns.get(kind, 0.0) + columns.get(f"log {kind}", 0.0) for kind in self.kinds])
         total = votes.sum(axis=0)
-        return voters(rows, votes @ (worth / np.where(total > 0, total, 1)), shared, self.asked.X.indices)
+        return strongest_voters(rows, votes @ (worth / np.where(total > 0, total, 1)), shared, self.asked.X.indices)
 
     @cached_property
     def _near(self) -> tuple[Array, Array, Array]:

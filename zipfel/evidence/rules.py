@@ -118,11 +118,11 @@ RULES: tuple[Rule, ...] = (
 """In the order in which parts are tried as long as there is room."""
 
 
-USED = 0.8
+CORE_USE = 0.8
 """Share of the cores' time that parts which are fitted side by side really use."""
 CANDIDATES = ("words", "regression", "label_sets")
 """Parts with neighbours, whose labels become candidates. A model needs one of them."""
-BUDGETED = 0.4
+BUDGET_SHARE = 0.4
 """Of the time that is left of a budget: what parts that must pay may take of it by estimate."""
 
 
@@ -137,7 +137,7 @@ def allowed(s: Shape, effort: str) -> float:
     """Core-seconds that an effort may take. The floor is for few points, where nothing takes long."""
     parabel = parabel_seconds(s)
     seconds = {"quick": 0.0, "default": parabel, "thorough": max(120.0, 5 * parabel)}[effort]
-    return CORES * USED * seconds
+    return CORES * CORE_USE * seconds
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def plan(
     time_left: seconds that are left of a time budget."""
     check_names((*only, *without))
     found: list[Tried] = []
-    room = min(allowed(shape, effort), CORES * time_left * BUDGETED)
+    room = min(allowed(shape, effort), CORES * time_left * BUDGET_SHARE)
     for rule in RULES:
         why, cost = "", rule.cost(shape)
         there = {t.part for t in found if t.tried}

@@ -26,7 +26,7 @@ from zipfel.data.splitting import held_out_runs
 from zipfel.errors import ModelFileError
 from zipfel.evidence import rules
 from zipfel.evidence.context import Context
-from zipfel.evidence.contributions import canonical
+from zipfel.evidence.contributions import without_zeros
 from zipfel.evidence.ensemble import Ensemble, columns_by_part
 from zipfel.evidence.explain import Scored
 from zipfel.evidence.fitting import fit_parts
@@ -240,7 +240,7 @@ class Auto(Method):
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int], texts: Texts | None = None) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
-        asked = self._asked(canonical(x), texts)
+        asked = self._asked(without_zeros(x), texts)
         found, evidence = self.ensemble_.evidence(asked)
         blend, evidence = self.judge_.in_context(found.labels, evidence, self._context)
         unseen = self.ensemble_.unseen_odds(asked, found.labels)

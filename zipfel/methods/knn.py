@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.config import param
-from zipfel.evidence.contributions import by_frequency, canonical, shared_parts, voters
+from zipfel.evidence.contributions import by_frequency, shared_parts, strongest_voters, without_zeros
 from zipfel.explanation import Explanation
 from zipfel.index.sparse import SparseIndex, unit_csr
 from zipfel.index.votes import sharpened, vote
@@ -136,7 +136,7 @@ class Knn(Method):
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int]) -> Explanation:
         """Who voted for each label; a vote is shared out among the words that made its voter alike."""
-        x = canonical(unit_csr(x))
+        x = without_zeros(unit_csr(x))
         ids, cosines = self.index_.search(x, min(self.rule_.n_neighbors, len(self.index_)))
         weights = _weights(cosines, self.rule_)[0].astype(np.float64)
         ids, shares = ids[0][weights > 0], weights[weights > 0] / max(weights.sum(), 1e-30)
@@ -150,7 +150,7 @@ class Knn(Method):
             [],
             {label: words[i].tolist() for i, label in enumerate(labels)},
             {label: {"neighbours": float(added[:, i].sum())} for i, label in enumerate(labels)},
-            {label: voters(ids, added[:, i], shared, x.indices) for i, label in enumerate(labels)},
+            {label: strongest_voters(ids, added[:, i], shared, x.indices) for i, label in enumerate(labels)},
         )
 
     def state(self) -> State:
