@@ -117,3 +117,8 @@ def test_of_few_points_a_larger_share_is_held_out(n: int, share: float | None, w
 def test_random_negatives_are_more_where_labels_are_many() -> None:
     few, many = (rules.random_negatives(replace(BIBTEX, n_labels=n)) for n in (159, 20_000))
     assert (few, many) == (10, 50)
+
+
+@pytest.mark.parametrize(("n_held_out", "parts"), [(30, 3), (999, 3), (1000, 2)])
+def test_few_held_out_points_are_cut_into_more_parts(n_held_out: int, parts: int) -> None:
+    assert rules.judge_folds(n_held_out) == parts

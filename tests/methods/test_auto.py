@@ -120,6 +120,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused() -> None:
         ("codes", "without=regression,label_sets"),
         ("ranker.cost", "classifiers"),
         ("woods.trees", "forest"),
+        ("regression.most_labels", "without=regression"),
         ("forest", "without=forest"),
     ],
 )

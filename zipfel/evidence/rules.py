@@ -282,13 +282,11 @@ CHOICE_FROM = 100
 PRODUCTS_FROM = CONTEXT_FROM = 200
 """Held-out points from which on the judge has products, and a second blend. Fewer are too few to learn them from."""
 BONUS_FROM = 600
-"""Held-out points from which on all bonuses for rare labels are tried. Of fewer the highest is in proportion to them,
-as what it costs can't be measured."""
+"""Held-out points from which on all bonuses for rare labels are tried. Fewer can't show what a high one costs."""
 
 
 def judge_folds(n_held_out: int) -> int:
-    """Parts of the held-out points, each ranked by a judge of the others: of few points half are too few to learn
-    from."""
+    """Parts of the held-out points, each ranked by a judge of the others. Half of few would be too few."""
     return 2 if n_held_out >= 1000 else 3
 
 
