@@ -264,7 +264,7 @@ def test_partial_fit_is_refused_in_words() -> None:
     with pytest.raises(ParameterError, match=r"'centroid' has no partial_fit; these have: knn, auto, dxml"):
         Zipfel("centroid").fit(TEXTS, NAMES).partial_fit(TEXTS, NAMES)
     X = sp.csr_matrix(np.eye(2, dtype=np.float32))
-    with pytest.raises(DataError, match="by number"):
+    with pytest.raises(DataError, match="use numbers for both"):
         Zipfel("knn").fit(X, [[0], [1]]).partial_fit(X, [["a"], ["b"]])
     with pytest.raises(ParameterError, match="no longer a parameter"):
         Zipfel("knn", **{"ranker.enabled": True}).fit(TEXTS * 2, NAMES * 2)

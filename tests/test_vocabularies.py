@@ -84,7 +84,7 @@ def test_unknown_labels_are_skipped_or_refused() -> None:
         Zipfel("knn").fit(TEXTS, labels, vocabulary=concepts(), unknown_labels="refuse")
     with pytest.raises(ParameterError, match="skip, refuse"):
         Zipfel("knn").fit(TEXTS, labels, vocabulary=concepts(), unknown_labels="maybe")
-    with pytest.raises(DataError, match="by number only"):
+    with pytest.raises(DataError, match="no vocabulary can name them"):
         Zipfel("knn").fit(TEXTS, np.eye(4), vocabulary=concepts())
 
 
