@@ -58,8 +58,9 @@ def methods(
     zipfel methods auto
     """
     from zipfel.methods import method_class, method_names
+    from zipfel.methods.registry import installed_methods
 
-    classes = [method_class(n) for n in ([name] if name else method_names())]
+    classes = [method_class(n) for n in ([name] if name else installed_methods())]
     if json:
         listed = {
             c.name: {
@@ -75,6 +76,9 @@ def methods(
         _print_method(classes[0])
     else:
         _print_list(classes)
+        missing = [n for n in method_names() if n not in {c.name for c in classes}]
+        if missing:
+            typer.echo(f"with pip install 'zipfel[papers]': {', '.join(missing)}")
 
 
 def _print_list(classes: list[type[Method]]) -> None:

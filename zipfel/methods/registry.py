@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from zipfel.errors import ParameterError, nearest
+from zipfel.errors import MissingExtraError, ParameterError, nearest
 from zipfel.methods.base import Method
 
 _METHODS = {
@@ -23,6 +24,8 @@ _METHODS = {
     "rankae": "zipfel.methods.rankae:RankAe",
     "sleec": "zipfel.methods.sleec:Sleec",
 }
+_OF_PAPERS = ("torch", "faiss")
+"""Packages of the extra `papers`."""
 
 
 def method_names() -> list[str]:
@@ -31,14 +34,28 @@ def method_names() -> list[str]:
 
 def methods_with(verb: str) -> list[str]:
     """The methods that have it beyond the contract, such as `partial_fit` or `explain`; imports them all."""
-    return [name for name in _METHODS if hasattr(method_class(name), verb)]
+    return [name for name in installed_methods() if hasattr(method_class(name), verb)]
 
 
 def method_class(name: str) -> type[Method]:
     if name not in _METHODS:
         raise ParameterError(f"unknown method {name!r}{nearest(name, _METHODS)}")
     module, _, attribute = _METHODS[name].partition(":")
-    found: type[Method] = getattr(importlib.import_module(module), attribute)
+    try:
+        found: type[Method] = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name not in _OF_PAPERS:
+            raise
+        raise MissingExtraError(str(error.name), "papers", f"method {name}") from None
+    return found
+
+
+def installed_methods() -> list[str]:
+    """The methods whose packages are here."""
+    found = []
+    for name in _METHODS:
+        with suppress(MissingExtraError):
+            found.append(method_class(name).name)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ Array = npt.NDArray[Any]
 AnyEncoder = Encoder | RegressionEncoder
 _SHARP, _FLAT = 15.0, 4.0
 MANY = 60_000
-"""Points above which neighbours are searched by shorter codes (IVF-PQ)."""
+"""Points above which neighbours are searched by shorter codes (IVF-PQ), if faiss is installed."""
 
 
 class PointCodes:
@@ -57,7 +58,7 @@ class PointCodes:
             mean *= np.float32(0.5)
         if self._exact:
             return ExactIndex(mean[self.voters], self.voters, metric="inner")
-        if len(self.codes) <= MANY:
+        if len(self.codes) <= MANY or importlib.util.find_spec("faiss") is None:
             return ByteIndex(mean[self.voters], self.voters)
         return build_index(mean[self.voters], self.voters, metric="inner", kind="ivfpq", k=50, recall=0.9, seed=0)
 
