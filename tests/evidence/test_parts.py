@@ -57,12 +57,16 @@ def test_label_sets_are_learnt_once() -> None:
     assert after.space.encoder is before["label_sets"].space.encoder
 
 
-def test_the_final_network_is_trained_anew_on_all_points() -> None:
+def test_the_network_continues_with_all_points() -> None:
     before, alone = fitted("network", first_fold()), fitted("network", final_fold())["network"]
+    first = before["network"]
+    assert isinstance(first, NetworkPart)
     after = fitted("network", final_fold(), before)["network"]
     assert isinstance(after, NetworkPart)
     assert isinstance(alone, NetworkPart)
-    np.testing.assert_array_equal(after.model.labels, alone.model.labels)
+    moved = np.abs(after.model.labels - first.model.labels).mean()
+    assert 0 < moved < np.abs(alone.model.labels - first.model.labels).mean()
+    assert after.training is None
 
 
 def test_nothing_for_a_later_fit_is_kept_in_the_end() -> None:

@@ -80,8 +80,9 @@ def test_the_gradients_of_all_layers(dense: bool, dropout: float) -> None:
     layers = training._middle, training._last
     tables = [training._features, training._bias, *(part for layer in layers for part in (layer.weights, layer.bias))]
     training._middle.bias.weights[:] = 0.1  # not on the edge, where all units before are left out
+    training._guess(np.arange(1000))
     before = [table.weights.astype(np.float64) for table in tables]
-    drawn, chosen = rng.random((1000, 5)), training._labelled
+    drawn, chosen = rng.random((1000, 5)), np.flatnonzero(training._labelled)
     kept = (drawn[: len(chosen)] >= dropout) / (1 - dropout)
 
     def loss(parts: list[Array]) -> float:

@@ -19,8 +19,9 @@ def fit_parts(
     """The parts that are tried, or of a final fit kept, in the order of the plan. classes: by name; config: has each
     part's under its name; before: parts that were fitted on fewer points; each is removed when it is replaced."""
     names = [tried.part for tried in plan if (tried.kept if fold.is_final else tried.tried)]
+    costs = {tried.part: tried.cost for tried in plan}
     works = []
-    for chain in _chains(names):
+    for chain in sorted(_chains(names), key=lambda chain: -sum(costs[name] for name in chain)):  # the longest first
         own = {name: before.pop(name) for name in chain if name in before}
         works.append(partial(_fit_chain, chain, classes, config, fold, own))
     found: dict[str, Part] = {}

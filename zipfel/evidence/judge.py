@@ -78,10 +78,19 @@ class Judge:
     bonus: float = 0.0
 
     @classmethod
-    def fit(cls, held: HeldOut, context: Context | None, *, products: bool = True, bonus: float | None = None) -> Judge:
-        """context: None for no second blend; bonus: None for the largest that costs at most COST."""
+    def fit(
+        cls,
+        held: HeldOut,
+        context: Context | None,
+        *,
+        products: bool = True,
+        bonus: float | None = None,
+        start: Blend | None = None,
+    ) -> Judge:
+        """context: None for no second blend; bonus: None for the largest that costs at most COST; start: what `first`
+        starts from."""
         labels, evidence, hits, monotone = held.labels, held.evidence, held.hits, held.monotone
-        first = Blend.fit_top(held.names, evidence, hits, labels >= 0, monotone=monotone)
+        first = Blend.fit_top(held.names, evidence, hits, labels >= 0, monotone=monotone, start=start)
         second = learn_with_context(first, context, labels, evidence, hits, monotone) if context else None
         judge = cls(first, second)
         if products:
@@ -136,7 +145,7 @@ class Judge:
         for rows in folds:
             others = held.take(np.setdiff1d(np.arange(n), rows))
             own = context if self.second else None
-            judge = Judge.fit(others, own, products=self.products is not None, bonus=self.bonus)
+            judge = Judge.fit(others, own, products=self.products is not None, bonus=self.bonus, start=self.first)
             found.append(judge.ranked(held.take(rows), own))
         return HeldOutRanking.joined(found)
 

@@ -90,7 +90,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "network",
         "default",
-        lambda s: 1.5 * network_visits(s) * (1.5e-5 + 2.5e-11 * (192 * s.n_labels + 512 * s.words)),
+        lambda s: 0.75 * network_visits(s) * (1e-5 + 8e-9 * s.n_labels + 2e-7 * s.words),
         lambda s: s.declared <= NETWORK_ROWS,
         f"features and labels together are {NETWORK_ROWS:,} at most",
     ),

@@ -51,36 +51,38 @@ class Blend:
         mean, spread = evidence.mean(axis=0), evidence.std(axis=0)
         spread = np.where(spread > _NOISE * (1 + np.abs(mean)), spread, 1.0)
         A = np.column_stack([(evidence - mean) / spread, np.ones(len(evidence))]).astype(np.float64)
-        free = np.ones(A.shape[1], dtype=bool)
         theta = np.zeros(A.shape[1])
         if start is not None:
             theta = np.append(np.array(start.weights) * spread, start.bias + np.array(start.weights) @ mean)
-        while True:
-            theta = np.where(free, theta, 0.0)
-            theta[free] = _newton(A[:, free], hits.astype(np.float64), ridge, theta[free])
-            wrong = [i for i, name in enumerate(names) if name in monotone and theta[i] < 0]
-            if not wrong:
-                break
-            free[wrong] = False
+        bounded = np.append([name in monotone for name in names], False)
+        theta = _newton(A, hits.astype(np.float64), ridge, theta, bounded)
         weights = theta[:-1] / spread
         return cls(tuple(names), tuple(weights.tolist()), float(theta[-1] - weights @ mean))
 
     @classmethod
     def fit_top(
-        cls, names: Sequence[str], evidence: Array, hits: Array, known: Array, *, monotone: Sequence[str] = ()
+        cls,
+        names: Sequence[str],
+        evidence: Array,
+        hits: Array,
+        known: Array,
+        *,
+        monotone: Sequence[str] = (),
+        start: Blend | None = None,
     ) -> Blend:
         """The same for (n, c, f) evidence, (n, c) hits and which pairs are real; learnt in the end only from each
-        document's best candidates: the order of the others does not matter."""
-        few = known.copy()
-        few[np.arange(len(known)) % -(-len(known) // _FIRST) > 0] = False  # enough to find the best candidates
-        blend = cls.fit(names, evidence[few], hits[few], monotone=monotone)
-        for _ in range(2):
-            scores = np.where(known, blend(evidence), -np.inf)
-            width = min(_TOP, scores.shape[1])
-            cut = -np.partition(-scores, width - 1, axis=1)[:, width - 1 : width]
-            best = known & (scores >= cut)
-            blend = cls.fit(names, evidence[best], hits[best], monotone=monotone, start=blend)
-        return blend
+        document's best candidates, those of `start` or of a blend that learns from few documents: the order of the
+        others does not matter."""
+        if start is None:
+            few = known.copy()
+            few[np.arange(len(known)) % -(-len(known) // _FIRST) > 0] = False  # enough to begin with
+            start = cls.fit(names, evidence[few], hits[few], monotone=monotone)
+            start = cls.fit_top(names, evidence, hits, known, monotone=monotone, start=start)
+        scores = np.where(known, start(evidence), -np.inf)
+        width = min(_TOP, scores.shape[1])
+        cut = -np.partition(-scores, width - 1, axis=1)[:, width - 1 : width]
+        best = known & (scores >= cut)
+        return cls.fit(names, evidence[best], hits[best], monotone=monotone, start=start)
 
     def __call__(self, evidence: Array) -> npt.NDArray[np.float32]:
         """(..., f) -> (...)"""
@@ -113,31 +115,45 @@ def is_true(labels: Array, Y: sp.csr_matrix) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _newton(A: Array, y: Array, ridge: float, theta: Array) -> Array:
-    """Ridge logistic regression from theta on; the last column is the intercept and goes free. A step that leads up is
-    halved until it leads down."""
+def _newton(A: Array, y: Array, ridge: float, theta: Array, bounded: Array) -> Array:
+    """Ridge logistic regression from theta on; the last column is the intercept and goes free; the weights of bounded
+    columns are at least zero. A step that leads up is halved until it leads down."""
     penalty = np.full(A.shape[1], ridge)
     penalty[-1] = 1e-6
 
     def loss(theta: Array, scores: Array) -> float:
         return float(np.logaddexp(0, scores).sum() - y @ scores + penalty @ theta**2 / 2)
 
+    theta = np.where(bounded, np.maximum(theta, 0), theta)
     scores = A @ theta
     before = loss(theta, scores)
     for _ in range(_NEWTON):
         p = 1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))
         gradient = A.T @ (p - y) + penalty * theta
         curvature = (A * (p * (1 - p))[:, None]).T @ A + np.diag(penalty + 1e-9)
-        step = np.linalg.solve(curvature, gradient)
+        step = _step(curvature, gradient, bounded & (theta <= 0))
         for _ in range(_HALVINGS):
-            scores = A @ (theta - step)
-            now = loss(theta - step, scores)
+            later = np.where(bounded, np.maximum(theta - step, 0), theta - step)
+            scores = A @ later
+            now = loss(later, scores)
             if now <= before:
                 break
             step = step / 2
         else:  # no way down but rounding: this is the optimum
             break
-        theta, before = theta - step, now
-        if np.abs(step).max() < _NEAR:
+        moved, theta, before = np.abs(later - theta).max(), later, now
+        if moved < _NEAR:
             break
     return theta
+
+
+def _step(curvature: Array, gradient: Array, at_bound: Array) -> Array:
+    """Newton's step, in which no weight at its bound goes below it: those stay, the others step without them."""
+    free = ~(at_bound & (gradient >= 0))
+    while True:
+        step = np.zeros(len(gradient))
+        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+        leaving = free & at_bound & (step > 0)
+        if not leaving.any():
+            return step
+        free &= ~leaving

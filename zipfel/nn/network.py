@@ -129,7 +129,8 @@ class _Layer:
 
 
 class NetworkTraining:
-    """Learns from rows X (n, n_features) and their labels Y (n, n_labels); finished: unless the time was up before."""
+    """Learns from rows X (n, n_features) and their labels Y (n, n_labels), of some first and later of all.
+    finished: unless the time was up before."""
 
     finished = False
 
@@ -137,36 +138,51 @@ class NetworkTraining:
         c, rng = config, run.rng(27)
         self.config, self._rng, self._n_features, self._n_labels = config, rng, int(X.shape[1]), int(Y.shape[1])
         self._occurring = np.unique(X.indices)  # a file may declare many more
-        self._known, counts = np.unique(Y.indices, return_counts=True)
-        share = np.clip(counts / max(1, Y.shape[0]), _FAINT, 0.5)
-        guess = np.log(share / (1 - share)).astype(np.float32)
+        self._known = np.unique(Y.indices)
         self._features = Table(drawn(len(self._occurring), c.hidden, c.hidden**-0.5, rng))
         self._bias = Table(np.zeros((1, c.hidden), dtype=np.float32))
         self._middle = _Layer(drawn(c.dim, c.hidden, (2 / c.hidden) ** 0.5, rng), np.zeros(c.dim, dtype=np.float32))
-        self._last = _Layer(drawn(len(self._known), c.dim, 0.5 * c.dim**-0.5, rng), guess)
+        last = drawn(self._n_labels, c.dim, 0.5 * c.dim**-0.5, rng)[self._known]
+        self._last = _Layer(last, np.zeros(len(last), dtype=np.float32))
         seen = X[:, self._occurring]
         self._rows: Rows | Codes = seen.toarray() if is_dense(X) else Rows.of(seen)
         self._truth = Rows.of(Y[:, self._known])
-        self._labelled = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+        self._labelled = (np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0)
+        self._learnt = np.zeros(len(self._known), dtype=bool)
 
-    def fit(self, run: Run, share: float = 1.0) -> NetworkTraining:
-        """On one thread: steps are too small for two. share: of the usual passes over train."""
-        c, n = self.config, len(self._labelled)
+    def fit(self, run: Run, rows: Array | None = None, *, share: float = 1.0, rate: float = 1.0) -> NetworkTraining:
+        """On one thread: steps are too small for two. rows: those that it may learn from, else all; share: of the
+        usual passes over them; rate: of the usual rate."""
+        c, self.finished = self.config, False
+        rows = np.arange(len(self._labelled)) if rows is None else rows
+        labelled = rows[self._labelled[rows]]
+        n, lr = len(labelled), rate * c.lr
         epochs = c.epochs or max(_EPOCHS[0], min(_EPOCHS[1], _POINTS // max(1, n)))
         epochs = math.ceil(share * epochs)
         total, done = epochs * -(-n // c.batch), 0
+        self._guess(rows)
         with blas_threads(1), np.errstate(over="ignore"):  # exp of much is infinite, and one by that nothing
             for _ in range(epochs):
-                order = self._rng.permutation(self._labelled)
+                order = self._rng.permutation(labelled)
                 for a in range(0, n, c.batch):
                     if done % 16 == 0:
                         check_halted()
                         if run.time_left() <= 0:
                             return self
-                    self._step(order[a : a + c.batch], c.lr * min((done + 1) / _WARM, 1 - done / total))
+                    self._step(order[a : a + c.batch], lr * min((done + 1) / _WARM, 1 - done / total))
                     done += 1
         self.finished = True
         return self
+
+    def _guess(self, rows: Array) -> None:
+        """Labels that come for the first time begin with the share of rows that have them."""
+        if not len(rows):
+            return
+        counts = np.bincount(self._truth.take(rows).indices, minlength=len(self._known))
+        new = (counts > 0) & ~self._learnt
+        share = np.clip(counts[new] / len(rows), _FAINT, 0.5)
+        self._last.bias.weights[0, new] = np.log(share / (1 - share))
+        self._learnt |= new
 
     def _step(self, rows: Array, lr: float) -> None:
         x = self._rows[rows] if isinstance(self._rows, np.ndarray) else self._rows.take(rows)
@@ -177,6 +193,7 @@ class NetworkTraining:
         first *= gate
         second = np.maximum(self._middle(first), 0)
         grad = _bce_gradient(self._last(second), self._truth.take(rows))
+        grad *= self._learnt  # nothing is said yet of labels that come later
         back = self._last.learn(second, grad, lr) * (second > 0)
         back = self._middle.learn(first, back, lr) * gate
         self._bias.learn(back.sum(axis=0, keepdims=True), lr)
@@ -185,12 +202,15 @@ class NetworkTraining:
     def network(self) -> Network:
         labels = np.zeros((self._n_labels, self.config.dim), dtype=np.float32)
         bias = np.zeros(self._n_labels, dtype=np.float32)
-        labels[self._known], bias[self._known] = self._last.weights.weights, self._last.bias.weights[0]
+        known, (weights, own) = self._known[self._learnt], (self._last.weights.weights, self._last.bias.weights[0])
+        labels[known], bias[known] = weights[self._learnt], own[self._learnt]
         features = np.zeros((self._n_features, self.config.hidden), dtype=np.float32)
         features[self._occurring] = self._features.learnt
         tables = features, self._middle.weights.weights, labels
         features, middle, labels = (rounded(table, "int8") for table in tables)
-        return Network(features, middle, labels, (self._bias.weights[0], self._middle.bias.weights[0], bias))
+        return Network(
+            features, middle, labels, (self._bias.weights[0].copy(), self._middle.bias.weights[0].copy(), bias)
+        )
 
 
 def _bce_gradient(scores: Codes, truth: Rows) -> Codes:
