@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy.typing as npt
 from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.errors import ModelFileError
 from zipfel.linear.blend import Blend
+from zipfel.threads import at_once
 
 Array = npt.NDArray[Any]
 RANKS = 20
@@ -116,7 +118,7 @@ class Calibration:
         variants += [(False, counts)] if counts is not None else []
         if len(scores) < _FEWEST:
             return _learn(scores, hits, bent=False, counts=None)
-        losses = [_cross_loss(scores, hits, bent=bent, counts=used) for bent, used in variants]
+        losses = at_once(*(partial(_cross_loss, scores, hits, bent=bent, counts=used) for bent, used in variants))
         bent, used = variants[min(range(len(losses)), key=lambda i: losses[i] + _WORTH * (i > 0))]
         return _learn(scores, hits, bent=bent, counts=used)
 

@@ -122,3 +122,25 @@ def test_random_negatives_are_more_where_labels_are_many() -> None:
 @pytest.mark.parametrize(("n_held_out", "parts"), [(30, 3), (999, 3), (1000, 2)])
 def test_few_held_out_points_are_cut_into_more_parts(n_held_out: int, parts: int) -> None:
     assert rules.judge_folds(n_held_out) == parts
+
+
+@pytest.mark.parametrize(
+    ("n_points", "n_pairs", "wanted"),
+    [
+        (1000, 3000, 500),
+        (4880, 11_000, 610),
+        (12_000, 30_000, 1000),
+        (12_900, 245_000, 1000),
+        (65_000, 80_000, 720),
+        (65_000, 400_000, 1000),
+    ],
+)
+def test_landmarks_are_as_many_as_points_labels_and_products_allow(n_points: int, n_pairs: int, wanted: int) -> None:
+    shape = replace(BIBTEX, n_points=n_points, labels=n_pairs / n_points)
+    assert rules.landmarks(shape) == wanted
+
+
+def test_few_points_are_seen_more_often_and_many_less() -> None:
+    shapes = [replace(BIBTEX, n_points=n) for n in (0, 100, 3_000, 20_000, 100_000, 10**6)]
+    assert [rules.label_set_epochs(shape) for shape in shapes] == [40, 40, 17, 10, 3, 2]
+    assert [rules.network_epochs(shape) for shape in shapes] == [8, 8, 8, 7, 2, 2]

@@ -14,7 +14,6 @@ from zipfel.neighbors.label_set_training import (
     LabelSetTraining,
     UnitTable,
     _info_nce_gradient,
-    _n_epochs,
 )
 from zipfel.neighbors.label_sets import fingerprints
 from zipfel.nn.adam_tables import Rows, drawn
@@ -134,10 +133,6 @@ def test_nothing_to_learn_is_no_error(Y: np.ndarray) -> None:
     pairing = LabelSetTraining(LabelSetsConfig(dim=4), 5, 3, RUN)
     pairing.fit(sp.csr_matrix(np.eye(6, 5, dtype=np.float32)), sp.csr_matrix(Y.astype(np.float32)), RUN)
     assert np.isfinite(pairing.encoder().features).all()
-
-
-def test_few_points_are_seen_more_often_and_many_less() -> None:
-    assert [_n_epochs(n, -(-n // 128)) for n in (0, 100, 3_000, 20_000, 100_000, 10**6)] == [40, 40, 17, 10, 3, 2]
 
 
 def test_equal_sets_have_equal_fingerprints() -> None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tests.contract import known
 from zipfel.errors import DataError, ModelFileError
 from zipfel.index.base import unit_rows
-from zipfel.neighbors.regression import Kernel, Landmarks, RegressionConfig, RegressionEncoder, _n_landmarks
+from zipfel.neighbors.regression import Kernel, Landmarks, RegressionConfig, RegressionEncoder
 from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 from zipfel.run import Run
@@ -168,18 +168,3 @@ def test_kernels_that_are_known_need_not_be_computed() -> None:
     other.add(train.X, train.Y, near)
     np.testing.assert_array_equal(one.encoder().labels, other.encoder().labels)
     np.testing.assert_allclose(one.encoder().encode(train.X), other.encoder().encode(train.X, near), atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("n_points", "n_pairs", "wanted"),
-    [
-        (1000, 3000, 500),
-        (4880, 11_000, 610),
-        (12_000, 30_000, 1000),
-        (12_900, 245_000, 1000),
-        (65_000, 80_000, 720),
-        (65_000, 400_000, 1000),
-    ],
-)
-def test_landmarks_are_as_many_as_points_labels_and_products_allow(n_points: int, n_pairs: int, wanted: int) -> None:
-    assert _n_landmarks(n_points, n_pairs) == wanted

@@ -310,7 +310,12 @@ def _resolved(config: AutoConfig, shape: Shape) -> AutoConfig:
         shortlist=c.shortlist or rules.shortlist(shape, config.effort),
         random_negatives=rules.random_negatives(shape) if c.random_negatives is None else c.random_negatives,
     )
-    return config.replace(classifiers=classifiers)
+    return config.replace(
+        classifiers=classifiers,
+        regression=config.regression.replace(landmarks=config.regression.landmarks or rules.landmarks(shape)),
+        label_sets=config.label_sets.replace(epochs=config.label_sets.epochs or rules.label_set_epochs(shape)),
+        network=config.network.replace(epochs=config.network.epochs or rules.network_epochs(shape)),
+    )
 
 
 def _with_unseen(explanation: Explanation, labels: Array, unseen: Array, bonus: Array) -> Explanation:

@@ -25,9 +25,7 @@ from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted
 
 Array = npt.NDArray[Any]
-_EPOCHS, _STEPS, _POINTS = (2, 10, 40), 400, 300_000
-"""Passes over the training set: fewest, usual, most. More than usual up to so many steps in all, fewer above so many
-visits of points."""
+_EPOCHS = 10
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class LabelSetTraining:
         points, sets, prints = Rows.of(X), Rows.of(Y), fingerprints(Y)
         both = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         steps = -(-len(both) // c.batch)
-        epochs = c.epochs or _n_epochs(len(both), steps)
+        epochs = c.epochs or _EPOCHS
         total, done = epochs * steps, 0
         with blas_threads(1):
             for _ in range(epochs):
@@ -97,14 +95,6 @@ class LabelSetTraining:
 
     def encoder(self) -> Encoder:
         return Encoder(rounded(self._features.learnt, "int8"), rounded(self._labels.learnt, "int8"))
-
-
-def _n_epochs(n_points: int, steps: int) -> int:
-    """steps: of one pass."""
-    fewest, usual, most = _EPOCHS
-    if usual * steps < _STEPS:
-        return min(most, -(-_STEPS // max(1, steps)))
-    return max(fewest, min(usual, _POINTS // n_points))
 
 
 def _info_nce_gradient(cosines: Codes, prints: Array) -> Codes:

@@ -14,7 +14,6 @@ document's vote for their labels (`neighbors/space.py`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -37,13 +36,8 @@ from zipfel.threads import blas_threads, check_halted, over_blocks, over_product
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
-_BLOCK = 2048
-"""Points that are summed at a time."""
-_LEAST, _MOST, _SHARE = 500, 1000, 0.009
-_FEW_PRODUCTS, _PRODUCTS, _POINTS = 1.2e10, 1.2e11, 8
-"""Landmarks: 1,000 as long as the sums over all points take few products, and as there are eight points for each, or
-else as many as do, but 500; and where points have many labels more, one in 110 pairs of a point and a label, as far as
-they do not take too many products."""
+_BLOCK, _LANDMARKS = 2048, 500
+"""Points that are summed at a time; landmarks if nobody says otherwise."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 256, 30
@@ -84,7 +78,7 @@ class Landmarks:
         if occurring is not None and len(occurring):
             self._occurring = occurring
         known = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
-        wanted = config.landmarks or _n_landmarks(int(Y.shape[0]), int(Y.nnz))
+        wanted = config.landmarks or _LANDMARKS
         drawn = np.sort(run.rng(21).permutation(known)[:wanted]) if len(known) else np.arange(1)
         self.kernel = Kernel(WordIndex.whole(X[drawn]), float(np.float32(config.curve)))  # as it is saved
         m, n_labels = len(drawn), len(self._occurring)
@@ -144,13 +138,6 @@ class Landmarks:
         labels[self._occurring], offsets[self._occurring] = rounded(V, "int8"), p
         spread = max(spread, _LEAST_SPREAD) ** 0.5
         return RegressionEncoder(self.kernel, P.astype(np.float32), labels, offsets, mean.astype(np.float32), spread)
-
-
-def _n_landmarks(n_points: int, n_pairs: int) -> int:
-    """For so many points with so many labels in all."""
-    cheap, affordable = (math.sqrt(products / max(1, n_points)) for products in (_FEW_PRODUCTS, _PRODUCTS))
-    few = min(cheap, n_points / _POINTS)
-    return round(min(_MOST, max(_LEAST, few, min(_SHARE * n_pairs, affordable))))
 
 
 def _add_square(gram: npt.NDArray[np.float64], near: Codes) -> None:

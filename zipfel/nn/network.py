@@ -32,8 +32,7 @@ from zipfel.run import Run
 from zipfel.threads import blas_threads, check_halted, over_blocks
 
 Array = npt.NDArray[Any]
-_EPOCHS, _POINTS = (2, 8), 150_000
-"""Passes over train, fewest and usual; visits of points that make them fewer."""
+_EPOCHS = 8
 _WARM = 50
 """Steps in which Adam's rate rises at first."""
 _FAINT = 1e-5
@@ -157,8 +156,7 @@ class NetworkTraining:
         rows = np.arange(len(self._labelled)) if rows is None else rows
         labelled = rows[self._labelled[rows]]
         n, lr = len(labelled), rate * c.lr
-        epochs = c.epochs or max(_EPOCHS[0], min(_EPOCHS[1], _POINTS // max(1, n)))
-        epochs = math.ceil(share * epochs)
+        epochs = math.ceil(share * (c.epochs or _EPOCHS))
         total, done = epochs * -(-n // c.batch), 0
         self._guess(rows)
         with blas_threads(1), np.errstate(over="ignore"):  # exp of much is infinite, and one by that nothing
