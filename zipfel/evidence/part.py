@@ -189,6 +189,10 @@ class Part(ABC):
         """(n, c) log-odds of labels without a training document, which no other part knows; NaN for the others."""
         return None
 
+    def known_features(self) -> npt.NDArray[np.bool_] | None:
+        """(n_features,) which features it can use besides those of the training documents' words, or None."""
+        return None
+
     def explain(self, asked: Asked, label: int) -> ByFeature | None:  # noqa: ARG002 - most can't
         """Of one document: what each of its features added to an opinion."""
         return None

@@ -33,7 +33,6 @@ from zipfel.evidence.fitting import fit_parts
 from zipfel.evidence.judge import HeldOut, Judge
 from zipfel.evidence.part import Asked, Fold, More, Near, Part
 from zipfel.evidence.parts import PARTS
-from zipfel.evidence.parts.classifiers import ClassifiersPart
 from zipfel.evidence.parts.ranked import ranked_part
 from zipfel.evidence.rules import Tried
 from zipfel.evidence.selection import verdicts
@@ -194,10 +193,14 @@ class Auto(Method):
 
     @cached_property
     def _known_features(self) -> npt.NDArray[np.bool_]:
-        """(n_features,) which features the index of words has, or a classifier has a weight for."""
-        known = np.bincount(self.training_.words.rows.indices, minlength=self.training_.n_features) > 0
-        classifiers = self.ensemble_.part("classifiers")
-        return known | classifiers.has_weight() if isinstance(classifiers, ClassifiersPart) else known
+        """(n_features,) which features the index of words has, or another part can use."""
+        known: npt.NDArray[np.bool_] = (
+            np.bincount(self.training_.words.rows.indices, minlength=self.training_.n_features) > 0
+        )
+        for part in self.ensemble_.parts:
+            own = part.known_features()
+            known = known if own is None else known | own
+        return known
 
     # -- prediction
 

@@ -78,7 +78,7 @@ class ClassifiersPart(Part):
         parts, bias = self.model.by_feature(asked.X, label), float(self.model.bias_[label])
         return ByFeature("doubt" if parts.sum() + bias < 0 else "trust", parts, bias)
 
-    def has_weight(self) -> Array:
+    def known_features(self) -> Array:
         """(n_features,) which features some classifier has a weight for."""
         return self.model.has_weight()
 
