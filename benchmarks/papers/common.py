@@ -4,17 +4,19 @@ A module of this folder declares its paper's tables and calls `main(NAME, TABLES
 
     python -m benchmarks.papers.lightdxml [TABLE...] [--data delicious] [--seeds 3] [--points 2000] [--show]
 
-runs each (data set, method, seed) that is not measured yet in a process of its own (`zipfel.bench`), writes the rows
-to benchmarks/papers/<name>.json, draws docs/figures/papers/<name>-<table>.svg, prints Markdown, and puts it between the
-table's marks in docs/methods/<name>.md. `--points 2000`
-draws so many points of train for a reduced run. `--show` prints and draws what is in the JSON file and runs nothing.
+runs each (data set, method, seed) that is not measured yet in a process of its own (`zipfel.bench`), writes each row
+to benchmarks/papers/<name>.json at once, draws docs/figures/papers/<name>-<table>.svg, prints Markdown, and puts it
+between the table's marks in docs/methods/<name>.md. `--points 2000` draws so many points of train for a reduced run.
+`--long 180` gives one seed to what trains longer than that. `--show` prints and draws what is in the JSON file and runs
+nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +44,9 @@ def main(name: str, tables: Sequence[Table], description: str | None = None, spe
     chosen = [table for table in tables if not asked.tables or table.name in asked.tables]
     for table in chosen:
         rows = read_rows(asked.rows / f"{name}.json", table)
-        if not asked.show:
-            measured = [row for data in asked.data or table.data for row in run(asked, table, data)]
-            rows = write_rows(asked.rows / f"{name}.json", tables, table, measured)
+        for data in [] if asked.show else asked.data or table.data:
+            for row in run(asked, table, data, rows):
+                rows = write_row(asked.rows / f"{name}.json", tables, table, row)
         if rows:
             picture = draw(table, rows, asked.figures / f"{name}-{table.name}.svg")
             print(markdown(table, rows), f"![{table.title}]({picture})\n", sep="\n", flush=True)
@@ -61,6 +63,8 @@ def arguments(description: str, tables: Sequence[Table | Special]) -> argparse.N
     parser.add_argument("--data", nargs="+", default=[], help="names under --shared, or folders; default: the table's")
     parser.add_argument("--points", type=int, default=0, help="points of train to draw; 0: all")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--long", type=float, default=math.inf, help="seconds of training above which one seed is run")
+    parser.add_argument("--anew", action="store_true", help="measure again what is there")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=3600, help="seconds after which a run is given up")
     parser.add_argument("--out", type=Path, default=Path("bench-out"), help="where finished runs are kept")
@@ -75,27 +79,38 @@ def arguments(description: str, tables: Sequence[Table | Special]) -> argparse.N
     return asked
 
 
-def run(asked: argparse.Namespace, table: Table, data: str) -> list[Row]:
-    """The rows of one data set; runs that failed are told by the runner and left out."""
-    source, seeds = source_of(asked, data), range(1, (table.seeds or asked.seeds) + 1)
-    names: dict[str, list[str]] = {}
-    for variant in table.variants:
-        if variant.after is None:
-            names.setdefault(variant.method, []).append(variant.name)
-    bench = Bench(asked.out, asked.threads, seeds, timeout=asked.timeout)
-    records = bench.run([source], our_methods(list(names))) if names else []
-    found = [r for r in records if r["status"] == "ok"]
-    rows = [_row(table, name, data, asked.points, record) for record in found for name in names[record["system"]]]
-    shared = [variant for variant in table.variants if variant.after is not None]
-    made = shared_fits(shared, source, asked.out, seeds, asked.threads) if shared else []
-    return rows + [_row(table, variant, data, asked.points, record) for variant, record in made]
+def run(asked: argparse.Namespace, table: Table, data: str, known: Sequence[Row]) -> Iterator[Row]:
+    """The rows of one data set that are not known; runs that failed are told by the runner and left out."""
+    source, name, seeds = source_of(asked, data), Path(data).name, range(1, (table.seeds or asked.seeds) + 1)
+    have = {(row["data"], row["points"], row["variant"], row["seed"]) for row in known} if not asked.anew else set()
+    short = {row["variant"] for row in known if row["data"] == name and row["train_seconds"] <= asked.long}
+    for seed in seeds:
+        missing = [v for v in table.variants if (name, asked.points, v.name, seed) not in have]
+        mine = missing if seed == 1 else [variant for variant in missing if variant.name in short]
+        for variant, record in _records(asked, mine, source, seed):
+            if record["train_seconds"] <= asked.long:
+                short.add(variant)
+            yield _row(table, variant, name, asked.points, record)
+
+
+def _records(
+    asked: argparse.Namespace, variants: Sequence[Variant], source: Source, seed: int
+) -> Iterator[tuple[str, Record]]:
+    """(name of the variant, its record) of one seed: in processes of their own, or of one fit in this one."""
+    bench = Bench(asked.out, asked.threads, [seed], timeout=asked.timeout)
+    for method in dict.fromkeys(variant.method for variant in variants if variant.after is None):
+        (record,) = bench.run([source], our_methods([method]))
+        if record["status"] == "ok":
+            yield from ((v.name, record) for v in variants if v.after is None and v.method == method)
+    shared = [variant for variant in variants if variant.after is not None]
+    yield from shared_fits(shared, source, asked.out, [seed], asked.threads) if shared else ()
 
 
 def _row(table: Table, variant: str, data: str, points: int, record: Record) -> Row:
     metrics = {name: number for name, number in record["metrics"].items() if "[" not in name}
     machine = "{cpu}, {cores} cores".format(**record["machine"])
     kept = {name: record[name] for name in ("seed", "threads", "version", *COSTS) if name in record}
-    named = {"table": table.name, "data": Path(data).name, "points": points, "variant": variant}
+    named = {"table": table.name, "data": data, "points": points, "variant": variant}
     facts = {**{name: record.get(name, {}) for name in ("phases", "facts")}, "machine": machine, "metrics": metrics}
     return {**named, "method": record["system"], **kept, **facts}
 
@@ -129,11 +144,15 @@ def read_rows(file: Path, table: Table) -> list[Row]:
     return [row for row in rows if row["table"] == table.name]
 
 
-def write_rows(file: Path, tables: Sequence[Table], table: Table, measured: Sequence[Row]) -> list[Row]:
-    """Puts what was measured in place of what the file has of the same data and variants; returns the table's rows."""
-    again = {(row["data"], row["variant"]) for row in measured}
-    kept = [row for row in read_rows(file, table) if (row["data"], row["variant"]) not in again]
-    mine = kept + list(measured)
+def write_row(file: Path, tables: Sequence[Table], table: Table, row: Row) -> list[Row]:
+    """Puts a row in place of what the file has of the same data, variant and seed, and of other sizes of train; returns
+    the table's rows."""
+
+    def replaced(old: Row) -> bool:
+        same = (old["data"], old["variant"]) == (row["data"], row["variant"])
+        return same and (old["seed"] == row["seed"] or old["points"] != row["points"])
+
+    mine = [*(old for old in read_rows(file, table) if not replaced(old)), row]
     rows = [row for other in tables for row in (mine if other is table else read_rows(file, other))]
     lines = ",\n".join(json.dumps(row) for row in rows)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
@@ -98,10 +99,13 @@ def markdown(table: Table, rows: Sequence[Row]) -> str:
 
 
 def _conditions(rows: Sequence[Row]) -> str:
-    seeds = len({row["seed"] for row in rows})
+    counts = Counter(row["variant"] for row in rows)
+    few, seeds = min(counts.values()), max(counts.values())
     points = {row["points"] for row in rows}
     sizes = "all points of train" if points == {0} else f"{max(points):,} points of train"
-    return f"{sizes}, {seeds} seed{'s' if seeds > 1 else ''}, {rows[0]['threads']} threads, {rows[0]['machine']}"
+    shown = f"{seeds} seed{'s' if seeds > 1 else ''}{' (one where there is no ±)' if few == 1 < seeds else ''}"
+    threads = f"{rows[0]['threads']} thread{'s' if rows[0]['threads'] > 1 else ''}"
+    return f"{sizes}, {shown}, {threads}, {rows[0]['machine']}"
 
 
 def _head(table: Table, whose: str) -> list[str]:

@@ -48,13 +48,12 @@ class Special:
         rows: list[Row] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         if not asked.show:
             for data in asked.data or self.data:
-                found = []
+                rows = [row for row in rows if row["data"] != Path(data).name]
                 for row in self.measure(asked, data):
-                    found.append({"data": Path(data).name, **row})
-                    print(json.dumps(found[-1]), flush=True)
-                rows = [row for row in rows if row["data"] != Path(data).name] + found
-            lines = ",\n".join(json.dumps(row) for row in rows)
-            file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+                    rows.append({"data": Path(data).name, **row})
+                    print(json.dumps(rows[-1]), flush=True)
+                    lines = ",\n".join(json.dumps(row) for row in rows)
+                    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
         text = markdown(self.title, ("data", *self.columns), rows)
         picture = self.draw(rows, asked.figures / f"{paper}-{self.name}.svg") if self.x and rows else None
         print(text, *([f"![{self.title}]({picture})\n"] if picture else []), sep="\n", flush=True)
