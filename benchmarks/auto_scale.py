@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from zipfel.data.synthetic import synth
 from zipfel.methods import Points, make_method
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from zipfel.losses.bce import candidate_bce, candidate_bce_plain
 from zipfel.nn.bag import bag, bag_plain
 from zipfel.nn.score import candidate_scores
 from zipfel.nn.table import Table, _adam_plain
-from zipfel.threads import set_threads
+from zipfel.system.threads import set_threads
 from zipfel.training import Batches, CandidateSampler
 
 

@@ -61,7 +61,7 @@ def latency(ask: Callable[[sp.csr_matrix], object], X: sp.csr_matrix) -> float:
 def run_auto(preset: str | None, train: Any, test: Any, threads: int, folder: Path) -> Row:
     from zipfel import Zipfel
     from zipfel.persistence import folder_size
-    from zipfel.threads import use_threads
+    from zipfel.system.threads import use_threads
 
     clock, start = time.monotonic(), cpu_seconds()
     model = Zipfel("auto", preset=preset, threads=threads, seed=1).fit(train)
@@ -108,7 +108,7 @@ def run_parabel(train: Any, test: Any, threads: int, folder: Path) -> Row:
 
 def measure(system: str, n_labels: int, threads: int, points_a_label: float) -> Row:
     """One system at one size, in this process."""
-    from zipfel.threads import set_threads
+    from zipfel.system.threads import set_threads
 
     set_threads(threads)
     if system != "parabel":  # kernels are compiled, which is no part of the work

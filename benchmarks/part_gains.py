@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.part_costs import find
 from zipfel.data import Dataset
+from zipfel.estimator.rows import RowMaker
 from zipfel.evidence import rules
 from zipfel.evidence.ensemble import columns_by_part
 from zipfel.evidence.judge import HeldOut
@@ -27,9 +28,8 @@ from zipfel.evidence.selection import Verdict, leave_one_out
 from zipfel.methods.auto import Auto
 from zipfel.methods.auto_config import AutoConfig
 from zipfel.points import Points
-from zipfel.rows import RowMaker
 from zipfel.run import Run
-from zipfel.threads import blas_threads
+from zipfel.system.threads import blas_threads
 
 DATA = ("bibtex", "delicious", "debian-tags", "debian-deps", "eurlex57k", "tibkat")
 ALWAYS = ("words", "classifiers", "frequency")

@@ -22,7 +22,7 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks import Bar
 from zipfel.data import read, synth, write
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 THREADS = 2
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "eurlex57k" / "train.txt.gz"

@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     from zipfel.data import read
-    from zipfel.rows import RowMaker
+    from zipfel.estimator.rows import RowMaker
     from zipfel.run import Run
 
     curve = Curve.fitted([json.loads(line) for line in asked.curve.read_text().splitlines()])

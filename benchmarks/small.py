@@ -22,7 +22,7 @@ from zipfel.bench.systems import parse_method
 from zipfel.methods import Points, make_method
 from zipfel.metrics import evaluate
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 KS = (1, 3, 5)
 Record = dict[str, Any]

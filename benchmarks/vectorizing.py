@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from benchmarks import Bar
 from zipfel.features import Vectorizer, VectorizerConfig
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 THREADS = 2
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "eurlex57k" / "train.jsonl.gz"

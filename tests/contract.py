@@ -25,7 +25,7 @@ from zipfel.methods import Method, Points, State, make_method, method_class
 from zipfel.metrics import evaluate
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 QUICK: dict[str, dict[str, Any]] = {
     "rankae": {"word_dim": 16, "dim": 16, "hidden": 32, "epochs": 15, "batch": 16, "lr": 0.01},

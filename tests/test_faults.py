@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 from tests.limited import ROOT
-from zipfel import folders, persistence
+from zipfel import persistence
 from zipfel.data.files import write_files
 from zipfel.errors import ZipfelError
 from zipfel.persistence import ModelFiles, load_model, save_model
-from zipfel.tensors import read_summed
+from zipfel.system import atomic_folders
+from zipfel.system.tensors import read_summed
 
 STEPS: list[tuple[Any, str]] = [
-    (os, "fsync"), (os, "rename"), (os, "replace"), (os, "mkdir"), (folders, "exchange"),
+    (os, "fsync"), (os, "rename"), (os, "replace"), (os, "mkdir"), (atomic_folders, "exchange"),
     (persistence._Digesting, "write"), (Path, "write_text"), (Path, "open"),
 ]  # fmt: skip
 MOST = 200
@@ -109,7 +110,7 @@ def test_the_end_of_the_process_at_every_step_of_saving(tmp_path: Path) -> None:
             break
         assert code == 9
     assert 10 < n < MOST - 1
-    with mock.patch.object(folders, "_LEFT_AFTER", -1.0):
+    with mock.patch.object(atomic_folders, "_LEFT_AFTER", -1.0):
         save_model(target, files(MOST))
     assert number_of(target) == MOST
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zipfel.calm import install
+from zipfel.system.idle_threads import install
 
 install()  # before numpy or torch are imported
 

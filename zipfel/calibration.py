@@ -26,7 +26,7 @@ import numpy.typing as npt
 from zipfel.data.buckets import BUCKETS, buckets
 from zipfel.errors import ModelFileError
 from zipfel.linear.blend import Blend
-from zipfel.threads import at_once
+from zipfel.system.threads import at_once
 
 Array = npt.NDArray[Any]
 RANKS = 20

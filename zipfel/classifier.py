@@ -10,38 +10,38 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from zipfel.conventions import Conventions, refuse_other_names
 from zipfel.data import Dataset, Vocabulary
 from zipfel.data.remarks import remarks_on, warn
-from zipfel.deciding import Deciding
 from zipfel.errors import ModelFileError, ParameterError
-from zipfel.explaining import label_id, named, one_row
-from zipfel.explanation import Explained
-from zipfel.frames import Names
-from zipfel.halting import holding_signals
-from zipfel.history import NO_IDS, event, known_after, remembered
-from zipfel.inputs import (
+from zipfel.estimator.conventions import Conventions, refuse_other_names
+from zipfel.estimator.deciding import Deciding
+from zipfel.estimator.explaining import label_id, named, one_row
+from zipfel.estimator.frames import Names
+from zipfel.estimator.history import NO_IDS, event, known_after, remembered
+from zipfel.estimator.inputs import (
     as_dataset,
     check_trainable,
     documents_of,
     validation_dataset,
     with_columns,
 )
-from zipfel.keeping import MISFITS, files_of, restored, signature_of
-from zipfel.label_changes import NO_CHANGES
-from zipfel.log import LOGGER, shown
-from zipfel.memory import check_memory
+from zipfel.estimator.label_changes import NO_CHANGES
+from zipfel.estimator.probabilities import fit_calibrated, with_probabilities
+from zipfel.estimator.rows import RowMaker
+from zipfel.estimator.saved_state import MISFITS, files_of, restored, signature_of
+from zipfel.estimator.updating import Updating
+from zipfel.estimator.vocabularies import AnyVocabulary, label_texts, with_vocabulary
+from zipfel.explanation import Explained
 from zipfel.methods import Method, Points, make_method
 from zipfel.metrics import Propensity
 from zipfel.persistence import load_model, save_model
 from zipfel.points import Texts
-from zipfel.probabilities import fit_calibrated, with_probabilities
 from zipfel.ranking import Ranking
-from zipfel.rows import RowMaker
 from zipfel.run import Run
-from zipfel.threads import use_threads
-from zipfel.updating import Updating
-from zipfel.vocabularies import AnyVocabulary, label_texts, with_vocabulary
+from zipfel.system.interrupts import holding_signals
+from zipfel.system.log import LOGGER, shown
+from zipfel.system.memory import check_memory
+from zipfel.system.threads import use_threads
 
 Self = TypeVar("Self", bound="Zipfel")
 _RUN = 1 << 14

@@ -26,8 +26,7 @@ import numpy.typing as npt
 
 from zipfel import __version__
 from zipfel.errors import ModelFileError
-from zipfel.folders import OpenFolder, replacing
-from zipfel.saving import (
+from zipfel.estimator.saving import (
     CONFIG,
     FORMAT,
     check_replaceable,
@@ -37,7 +36,8 @@ from zipfel.saving import (
     save_or_rescue,
     writing,
 )
-from zipfel.tensors import read_tensors, write_tensors
+from zipfel.system.atomic_folders import OpenFolder, replacing
+from zipfel.system.tensors import read_tensors, write_tensors
 
 __all__ = [
     "ModelFiles", "arrays_within", "check_kept", "check_target", "folder_size", "load_model", "read_config",

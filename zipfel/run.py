@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from zipfel.errors import ParameterError
-from zipfel.log import LOGGER
-from zipfel.threads import available_threads
+from zipfel.system.log import LOGGER
+from zipfel.system.threads import available_threads
 
 
 class Task(Protocol):

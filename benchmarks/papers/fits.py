@@ -18,7 +18,7 @@ from zipfel.bench.systems import parse_method
 from zipfel.methods import Method, Points, make_method
 from zipfel.metrics import Propensity, evaluate
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def shared_fits(

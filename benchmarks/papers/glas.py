@@ -20,7 +20,7 @@ from zipfel.methods.glas import GlasConfig
 from zipfel.metrics import evaluate
 from zipfel.regularizers.affinity import Affinity
 from zipfel.regularizers.gram import glas as glas_penalty
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 ACCURACY = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 TABLES_3_4 = Table(

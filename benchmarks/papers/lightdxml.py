@@ -19,7 +19,7 @@ from zipfel.features import Vectorizer
 from zipfel.methods import Points, make_method
 from zipfel.metrics import evaluate
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 _DIM = 100
 DATA = ("bibtex", "delicious", "debian-tags", "debian-deps", "eurlex57k")

@@ -22,7 +22,7 @@ from benchmarks.papers.pages import put
 from zipfel.bench.systems import parse_method
 from zipfel.methods import Method, Points, make_method
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 mpl.rcParams.update({"svg.hashsalt": "zipfel", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
 Row = dict[str, Any]

@@ -63,7 +63,7 @@ def test_a_stopped_command_that_does_not_end_is_left_behind(tmp_path: Path) -> N
     code = (
         "import os, signal, time\n"
         "from zipfel.cli import stopping\n"
-        "from zipfel.scratch import scratch_beside\n"
+        "from zipfel.system.temporary import scratch_beside\n"
         "from pathlib import Path\n"
         "stopping.GRACE = 0.1\n"
         "def work():\n"

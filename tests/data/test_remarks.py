@@ -12,7 +12,7 @@ from zipfel import Zipfel
 from zipfel.data import Dataset
 from zipfel.data.remarks import remarks_on, remarks_on_unknown
 from zipfel.errors import DataWarning
-from zipfel.inputs import as_dataset
+from zipfel.estimator.inputs import as_dataset
 
 N = 60
 TEXTS = [f"text number {i}" for i in range(N)]

@@ -8,7 +8,7 @@ import pytest
 from zipfel.data import read, read_documents
 from zipfel.data.xmc import companion
 from zipfel.errors import DataError
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def test_old_format(good: Path) -> None:

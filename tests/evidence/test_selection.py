@@ -70,7 +70,7 @@ def test_few_points_decide_nothing() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_same_on_any_threads(threads: int) -> None:
-    from zipfel.threads import use_threads
+    from zipfel.system.threads import use_threads
 
     held = _held(300, {"a": _good, "b": _good, "c": _useless})
     with use_threads(threads):

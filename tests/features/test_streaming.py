@@ -7,7 +7,7 @@ import time
 import pytest
 
 from zipfel.features.streaming import chunks, in_order
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def test_chunks_end_when_they_are_long_enough() -> None:

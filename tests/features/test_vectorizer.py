@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from zipfel.features import Vectorizer, VectorizerConfig, vectorizer
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 TEXTS = [
     "The cat sat on the mat; the mat was flat.",

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from zipfel.features import Weighting, weighting
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 X = sp.csr_matrix(np.array([[3, 4, 0], [0, 2, 0], [0, 0, 0]], dtype=np.float32))
 

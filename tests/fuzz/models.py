@@ -30,7 +30,7 @@ from tests.contract import QUICK
 from tests.fuzz.running import Outcome, run_cases
 from zipfel import Zipfel
 from zipfel.errors import ZipfelError
-from zipfel.keeping import MISFITS, files_of, restored
+from zipfel.estimator.saved_state import MISFITS, files_of, restored
 from zipfel.methods import method_names
 from zipfel.persistence import ModelFiles
 

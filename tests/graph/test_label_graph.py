@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from zipfel.errors import DataError, ResourceError
 from zipfel.graph import label_graph
 from zipfel.graph.label_graph import LabelGraph, SharedPoints, graph_of
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 # points {0,1}, {0,1,2}, {2}, {}, {4}: edges 0-1 (twice), 0-2, 1-2; labels 3 and 4 are alone
 Y = sp.csr_matrix(np.array([[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 0, 1, 0, 0], [0] * 5, [0, 0, 0, 0, 1]], np.float32))

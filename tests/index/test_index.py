@@ -12,7 +12,7 @@ from zipfel.index import ExactIndex, build_index, load_index
 from zipfel.index.base import unit_rows
 from zipfel.index.bytes import ByteIndex
 from zipfel.quantize import rounded
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 KINDS = ["exact", "hnsw", "ivfpq"]
 METRICS = ["cosine", "inner"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zipfel.kernels.dense_product import product
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 @pytest.mark.parametrize("threads", [1, 3])

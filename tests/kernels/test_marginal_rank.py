@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zipfel.kernels.marginal_rank import marginal_rank
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def by_pairs(scores, truth, margin, combine=np.max):

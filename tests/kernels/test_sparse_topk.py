@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from zipfel.kernels import sparse_topk as module
 from zipfel.kernels.sparse_topk import Lists, plain_topk, sparse_topk
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def random_csr(rng: np.random.Generator, n: int, m: int, density: float, integers: bool = False) -> sp.csr_matrix:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.kernels.walks import random_walks
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 EVEN = np.zeros(0, dtype=np.float32)
 

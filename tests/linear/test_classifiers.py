@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems
 from zipfel.linear._scorer import WeightsByFeature
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 EXACT = LinearConfig(cost=1.0, tolerance=1e-5, iterations=2000, threshold=0.0, precision="float32", damping=1.0)
 

@@ -14,7 +14,7 @@ from zipfel.methods.dxml import Dxml, DxmlConfig
 from zipfel.metrics import evaluate
 from zipfel.nn.perceptron import Perceptron
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 from zipfel.training import Batch, Batches
 
 PARAMS = QUICK["dxml"]

@@ -13,7 +13,7 @@ from zipfel.methods import Points, make_method
 from zipfel.methods.glas import Glas, GlasConfig
 from zipfel.metrics import evaluate
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 from zipfel.training import Batch
 
 

@@ -18,7 +18,7 @@ from zipfel.metrics import evaluate
 from zipfel.nn.pairs import Pairs
 from zipfel.nn.table import Table
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 from zipfel.training import Batches
 
 QUICK = {"dim": 32, "epochs": 10, "label_epochs": 1, "batch": 16, "dropout": 0.2}

@@ -13,7 +13,7 @@ from zipfel.metrics import evaluate
 from zipfel.nn.averaging import Encoders
 from zipfel.nn.bag import LocalRows
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 from zipfel.training import Batch
 from zipfel.training.label_sets import fingerprints
 

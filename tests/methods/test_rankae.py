@@ -13,7 +13,7 @@ from zipfel.metrics import evaluate
 from zipfel.nn.autoencoder import BatchNorm
 from zipfel.nn.word_vectors import word_start
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 from zipfel.training import Batch, Candidates
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from zipfel.kernels.bag import encode_bag
 from zipfel.nn.bag import LocalRows, bag, bag_plain
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def _rows(n: int, columns: int, density: float, seed: int) -> sp.csr_matrix:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from zipfel.nn.pairs import Pairs, pair_scores, pair_scores_plain
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 
 def _pairs() -> Pairs:

@@ -14,7 +14,7 @@ from tests.cli.test_main import zipfel
 from zipfel import Zipfel
 from zipfel.data import Dataset
 from zipfel.errors import ParameterError
-from zipfel.inputs import as_dataset
+from zipfel.estimator.inputs import as_dataset
 from zipfel.report import model_report
 from zipfel.report.content import content_of
 from zipfel.report.page import render

@@ -16,12 +16,12 @@ import pytest
 from zipfel import Zipfel
 from zipfel.data import Dataset, synth
 from zipfel.errors import ResourceError
-from zipfel.halting import check_halted
 from zipfel.run import Run
 from zipfel.scale import planning, trial
 from zipfel.scale.planning import Plan, chosen_documents, chosen_plan, fit_within
 from zipfel.scale.resident import held_memory
 from zipfel.scale.trial import Growth, measured_growth, sample_sizes
+from zipfel.system.interrupts import check_halted
 
 MB = 1_000_000
 

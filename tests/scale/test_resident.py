@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from zipfel.errors import ParameterError
-from zipfel.halting import Halted, check_halted
 from zipfel.scale.resident import held_memory, parse_bytes, watched
+from zipfel.system.interrupts import Halted, check_halted
 
 
 @pytest.mark.parametrize("text", ["", "8", "-1GB", "0", "8 apples", "GB", "1e9", "nanGB"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 from zipfel.training import Batch, Batches, CandidateSampler
 
 

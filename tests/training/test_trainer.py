@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import torch
 
-from zipfel import memory
 from zipfel.errors import ModelFileError, ParameterError, ResourceError
 from zipfel.run import Run
+from zipfel.system import memory
 from zipfel.training import trainer
 
 _FILE = Path(__file__).with_name("trainee.py")

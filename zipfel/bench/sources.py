@@ -15,9 +15,9 @@ from zipfel import datasets
 from zipfel.data import Dataset, read, write
 from zipfel.data.packed import MANIFEST, is_packed
 from zipfel.errors import DataError, ParameterError
-from zipfel.rows import RowMaker
+from zipfel.estimator.rows import RowMaker
 from zipfel.run import Run
-from zipfel.threads import use_threads
+from zipfel.system.threads import use_threads
 
 PREFERRED = (".txt", ".svm", ".libsvm", ".arff", ".npz", ".jsonl", ".csv", ".tsv", ".parquet")
 """Where a folder has the same data twice, packed data come first, and ready-made rows before raw text."""

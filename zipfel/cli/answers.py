@@ -42,7 +42,7 @@ class Answer:
 
 def labelled(ranking: Ranking, vocabulary: Vocabulary | None, language: str | None) -> Iterator[tuple[Labels, Told]]:
     """Of each document its labels, and what the vocabulary tells of them."""
-    from zipfel.vocabularies import told
+    from zipfel.estimator.vocabularies import told
 
     if vocabulary is None:
         yield from ((row, {}) for row in ranking.rows())

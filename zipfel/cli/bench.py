@@ -52,7 +52,7 @@ def bench(
     from zipfel.bench.sources import find_sources
     from zipfel.bench.systems import our_methods, present_peers
     from zipfel.bench.table import markdown
-    from zipfel.threads import available_threads
+    from zipfel.system.threads import available_threads
 
     if propensity is not None:
         metrics.Propensity.parse(propensity)  # a typing error should not cost an hour

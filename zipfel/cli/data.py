@@ -194,7 +194,7 @@ def pack(
     """
     from zipfel.cli.progress import TerminalProgress
     from zipfel.data.packing import pack as pack_file
-    from zipfel.threads import available_threads
+    from zipfel.system.threads import available_threads
 
     fields = {"format": format, "labels": labels, "text_column": text_column, "label_column": label_column}
     with TerminalProgress().task(f"packing {Path(file).name}") as task:

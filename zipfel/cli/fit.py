@@ -21,7 +21,7 @@ from zipfel.cli.first_run import compile_first
 from zipfel.cli.memory import fit_model, memory_limit, packed_within
 from zipfel.cli.progress import TerminalProgress
 from zipfel.cli.stopping import when_stopped
-from zipfel.log import LOGGER
+from zipfel.system.log import LOGGER
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -235,10 +235,10 @@ def _estimator(
     propensity: str | None = None,
 ) -> Zipfel:
     from zipfel.classifier import Zipfel
+    from zipfel.estimator.rows import check_weighting
     from zipfel.features import VectorizerConfig
     from zipfel.methods import make_method
     from zipfel.metrics import Propensity
-    from zipfel.rows import check_weighting
 
     if preset is not None and preset.endswith(".json"):
         method, preset, params, vectorizer = _with_preset_file(Path(preset), method, params, vectorizer)
@@ -276,7 +276,7 @@ def _run(
     progress: TerminalProgress,
 ) -> Run:
     from zipfel.run import Run
-    from zipfel.threads import available_threads
+    from zipfel.system.threads import available_threads
 
     checkpoint = out.parent / f"{out.name}.checkpoint"
     if not resume:

@@ -79,7 +79,7 @@ def add(model: Model, file: Changes, out: Target = None, force: Force = False, j
 
     zipfel labels add model new.txt
     """
-    from zipfel.relabelling import add_labels, read_changes
+    from zipfel.estimator.relabelling import add_labels, read_changes
 
     rows = read_changes(file, 1, optional=1)
     _change(model, out, force, json, "added", lambda loaded: add_labels(loaded, rows))
@@ -91,7 +91,7 @@ def retire(model: Model, file: Changes, out: Target = None, force: Force = False
 
     zipfel labels retire model old.txt
     """
-    from zipfel.relabelling import read_changes, retire_labels
+    from zipfel.estimator.relabelling import read_changes, retire_labels
 
     labels = [row[0] for row in read_changes(file, 1)]
     _change(model, out, force, json, "retired", lambda loaded: retire_labels(loaded, labels))
@@ -103,7 +103,7 @@ def rename(model: Model, file: Changes, out: Target = None, force: Force = False
 
     zipfel labels rename model names.tsv
     """
-    from zipfel.relabelling import read_changes, rename_labels
+    from zipfel.estimator.relabelling import read_changes, rename_labels
 
     names = dict(read_changes(file, 2))
     _change(model, out, force, json, "renamed", lambda loaded: rename_labels(loaded, names))
@@ -115,7 +115,7 @@ def merge(model: Model, file: Changes, out: Target = None, force: Force = False,
 
     zipfel labels merge model pairs.tsv
     """
-    from zipfel.relabelling import merge_labels, read_changes
+    from zipfel.estimator.relabelling import merge_labels, read_changes
 
     into = dict(read_changes(file, 2))
     _change(model, out, force, json, "merged", lambda loaded: merge_labels(loaded, into))
@@ -126,7 +126,7 @@ def _change(
 ) -> None:
     """Loads, changes and saves a model, and says what was done."""
     from zipfel.classifier import Zipfel
-    from zipfel.history import event, remembered
+    from zipfel.estimator.history import event, remembered
     from zipfel.persistence import save_or_rescue, writing
 
     target = out or folder

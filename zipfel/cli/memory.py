@@ -38,7 +38,7 @@ def packed_within(file: str, fields: Mapping[str, str | None], limit: int | None
         yield file
         return
     from zipfel.data import pack
-    from zipfel.scratch import scratch_beside
+    from zipfel.system.temporary import scratch_beside
 
     given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     with scratch_beside(out, "-packed") as folder:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from zipfel.cli.answers import Labels, Told
     from zipfel.data import Dataset
     from zipfel.data.chunks import Chunk
-    from zipfel.deciding import Chooser
+    from zipfel.estimator.deciding import Chooser
     from zipfel.ranking import Ranking
     from zipfel.run import Progress
 
@@ -137,7 +137,7 @@ Answered: TypeAlias = "Callable[[Iterable[Chunk]], Iterator[tuple[Chunk, Iterabl
 def _of_model(folder: Path, wanted: Wanted, threads: int | None, cluster: Cluster | None) -> tuple[bool, Answered]:
     """(whether it takes texts, what answers) of a model folder."""
     from zipfel.classifier import Zipfel
-    from zipfel.vocabularies import check_language
+    from zipfel.estimator.vocabularies import check_language
 
     model = Zipfel.load(folder)
     model.threads = threads
@@ -165,7 +165,7 @@ def _of_service(url: str, name: str, wanted: Wanted) -> tuple[bool, Answered]:
 def _chooser(
     model: Zipfel, limit: int | None, threshold: str | None, optimise: str | None, *, together: bool
 ) -> Chooser:
-    from zipfel.deciding import USUAL, Chooser
+    from zipfel.estimator.deciding import USUAL, Chooser
 
     if threshold is None and optimise is None and not together:
         return Chooser(min(limit or USUAL, model.n_labels_), lambda ranking: ranking)

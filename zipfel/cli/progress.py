@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from zipfel.cli.console import above_the_bar, say
-from zipfel.log import LOGGER
-from zipfel.phases import WORDS, Course, in_words, plan_of
+from zipfel.system.log import LOGGER
+from zipfel.system.phases import WORDS, Course, in_words, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -92,7 +92,7 @@ def _run(service: Service, threads: int | None, *, watch: bool = False, browser:
     and answers."""
     from zipfel.cli.stopping import in_main_thread
     from zipfel.serve.server import run
-    from zipfel.threads import available_threads, set_threads
+    from zipfel.system.threads import available_threads, set_threads
 
     set_threads(threads or max(1, available_threads() - 1))
 

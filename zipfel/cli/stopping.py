@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, NoReturn
 
-from zipfel.halting import Halt, halted_by
+from zipfel.system.interrupts import Halt, halted_by
 
 GRACE = 1.0
 """Seconds that a stopped command has to end by itself."""
@@ -139,7 +139,7 @@ def _stop(number: int, halt: Halt, events: SimpleQueue[tuple[str, Any]]) -> tupl
 
 def _exit(name: str, told: list[Callable[[], str | None]]) -> NoReturn:
     """Removes what is half-written, tells the user, and ends the process, whatever its other threads are doing."""
-    from zipfel.scratch import remove_all
+    from zipfel.system.temporary import remove_all
 
     _within(GRACE, remove_all)
     hints = [hint for tell in told if (hint := tell())]

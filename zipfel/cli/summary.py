@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zipfel.phases import in_words
+from zipfel.system.phases import in_words
 
 _COUNTED = ("documents", "new_labels", "left_out", "labels")
 _PHASES, _EVENTS = 4, 5

@@ -10,7 +10,7 @@ from typing import Any
 
 from zipfel.cli.console import say
 from zipfel.errors import DataWarning
-from zipfel.log import hide, level_of, level_wanted, show
+from zipfel.system.log import hide, level_of, level_wanted, show
 
 
 class _Said(logging.Handler):

@@ -55,7 +55,7 @@ def tune(
 
     zipfel fit train.jsonl --preset tuned/best.json --out model
     """
-    from zipfel.threads import available_threads
+    from zipfel.system.threads import available_threads
     from zipfel.tuning import Settings
     from zipfel.tuning.search import Search
     from zipfel.tuning.spaces import space_of

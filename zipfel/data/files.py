@@ -11,8 +11,8 @@ from typing import BinaryIO
 import zstandard
 
 from zipfel.errors import DataError
-from zipfel.halting import check_halted
-from zipfel.scratch import scratch_beside
+from zipfel.system.interrupts import check_halted
+from zipfel.system.temporary import scratch_beside
 
 _BUFFER = 1 << 20
 

@@ -23,7 +23,7 @@ from zipfel.data.pieces import IN_PIECES, Piece, check_labels, header_layout, pi
 from zipfel.data.reading import read, read_documents
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
 from zipfel.errors import DataError
-from zipfel.halting import check_halted
+from zipfel.system.interrupts import check_halted
 
 
 def pack(

@@ -19,7 +19,7 @@ from zipfel.data.growing import GrowingCSR
 from zipfel.data.plain_rows import MAX_FLOAT32, Layout, parse_line
 from zipfel.data.streams import Stream
 from zipfel.errors import DataError
-from zipfel.threads import get_threads
+from zipfel.system.threads import get_threads
 
 NOWHERE = -1
 SOMEWHERE = -2  # a fault that only the plain parser can place

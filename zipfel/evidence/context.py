@@ -23,7 +23,7 @@ from zipfel.evidence import rules
 from zipfel.evidence.comparing import RUNS, precisions
 from zipfel.linear.blend import Blend
 from zipfel.neighbors.votes import FAINT
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 OTHERS = ("other labels: for", "other labels: against")

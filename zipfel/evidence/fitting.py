@@ -10,7 +10,7 @@ from typing import Any
 from zipfel.evidence import rules
 from zipfel.evidence.part import Fold, Part
 from zipfel.evidence.rules import Tried
-from zipfel.threads import at_once
+from zipfel.system.threads import at_once
 
 
 def fit_parts(

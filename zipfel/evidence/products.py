@@ -27,7 +27,7 @@ from numba import njit
 
 from zipfel.errors import ModelFileError
 from zipfel.evidence import rules
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 FRONT = 20

@@ -28,7 +28,7 @@ from zipfel.evidence.comparing import CUTS, mean_and_error, mean_over_cuts
 from zipfel.evidence.context import FRONT
 from zipfel.evidence.judge import HeldOut
 from zipfel.linear.blend import Blend
-from zipfel.threads import at_once
+from zipfel.system.threads import at_once
 
 Array = npt.NDArray[Any]
 _TOP = 10

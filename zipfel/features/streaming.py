@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from zipfel.threads import get_threads
+from zipfel.system.threads import get_threads
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -18,7 +18,7 @@ from zipfel.features.characters import Token, words
 from zipfel.features.streaming import chunks, in_order
 from zipfel.features.vocabulary import Vocabulary, selected
 from zipfel.features.wordtable import Counted, WordTable
-from zipfel.threads import get_threads
+from zipfel.system.threads import get_threads
 
 Array = npt.NDArray[Any]
 Weighed = tuple[Array, Array, Array]  # values, columns, indptr

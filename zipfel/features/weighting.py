@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from zipfel.errors import DataError, ModelFileError, NotFittedError, ParameterError, nearest
 from zipfel.features.vocabulary import idf
-from zipfel.threads import get_threads, over_blocks
+from zipfel.system.threads import get_threads, over_blocks
 
 Array = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from zipfel.index.sparse import unit_csr
 from zipfel.kernels.sparse_topk import sparse_topk
-from zipfel.threads import check_halted
+from zipfel.system.threads import check_halted
 
 Floats = npt.NDArray[np.float32]
 _BETAS, _EPS = (0.9, 0.999), 1e-8

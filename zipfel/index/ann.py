@@ -14,7 +14,7 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import Ids, Index, Vectors, checked
 from zipfel.kernels.topk import merge_topk, score_pairs, sort_topk
 from zipfel.state import State
-from zipfel.threads import library_threads, over_blocks
+from zipfel.system.threads import library_threads, over_blocks
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _LEAST = 128

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.kernels.byte_search import search_clusters
 from zipfel.quantize import pack_table, unpack_table
-from zipfel.threads import blas_threads, over_blocks
+from zipfel.system.threads import blas_threads, over_blocks
 
 _ALL = 4096
 """Vectors up to which all are looked at."""

@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
-from zipfel.threads import library_threads
+from zipfel.system.threads import library_threads
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from zipfel.index.bytes import ByteIndex
 from zipfel.index.sparse import unit_csr
-from zipfel.threads import blas_threads
+from zipfel.system.threads import blas_threads
 
 _DENSE = ((0.1, 1000, 200_000_000), (0.5, 100, None))
 """Shares of values that are not zero from which on rows count as dense; of how many rows: few documents with few words

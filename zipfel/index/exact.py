@@ -6,7 +6,7 @@ import numpy as np
 
 from zipfel.index.base import Ids, Index, Vectors
 from zipfel.kernels.topk import merge_topk, sort_topk
-from zipfel.threads import over_products
+from zipfel.system.threads import over_products
 
 _QUERIES, _VECTORS = 256, 8192
 """A block of scores is 8 MB: it stays in the cache between the product and the heaps."""

@@ -14,7 +14,7 @@ from zipfel.executor import Executor, current_executor
 from zipfel.kernels.sparse_product import SparseProduct
 from zipfel.kernels.sparse_rows import canonical, row_lengths, with_values
 from zipfel.kernels.sparse_topk import Lists, sparse_topk
-from zipfel.threads import blocks
+from zipfel.system.threads import blocks
 
 _TASKS_A_WORKER = 4
 _WORTH_SENDING = 5_000

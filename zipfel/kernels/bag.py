@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfel.threads import over_products
+from zipfel.system.threads import over_products
 
 Array = npt.NDArray[Any]
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.kernels.sparse_topk import dense_rows, kernel_arrays
-from zipfel.threads import over_products
+from zipfel.system.threads import over_products
 
 Array = npt.NDArray[Any]
 _FREQUENT = 0.1

@@ -19,7 +19,7 @@ from numba import njit
 
 from zipfel.kernels.topk import GROUP, find_peaks, low_bar, take_best
 from zipfel.ranking import PAD, Ranking
-from zipfel.threads import get_threads, over_blocks
+from zipfel.system.threads import get_threads, over_blocks
 
 _SCAN = 8
 """With more than 1/8 as many additions as columns, scanning all columns is cheaper than keeping a list."""

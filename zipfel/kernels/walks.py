@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Ints = npt.NDArray[np.int64]
 

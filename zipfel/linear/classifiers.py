@@ -18,7 +18,7 @@ from zipfel.kernels.sparse_rows import canonical, row_lengths, values_at, with_v
 from zipfel.linear._scorer import WeightsByFeature, score_by_feature, score_pairs
 from zipfel.linear._solver import solve_labels
 from zipfel.linear.problems import Problems
-from zipfel.threads import at_once, get_threads, over_blocks
+from zipfel.system.threads import at_once, get_threads, over_blocks
 
 Array = npt.NDArray[Any]
 

@@ -30,7 +30,7 @@ from zipfel.errors import ModelFileError
 from zipfel.index.base import unit_rows
 from zipfel.linear.classifiers import LinearClassifiers, LinearConfig
 from zipfel.linear.problems import Problems
-from zipfel.threads import check_halted, over_blocks
+from zipfel.system.threads import check_halted, over_blocks
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]

@@ -11,7 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from zipfel.kernels.bce import negatives_bce
 from zipfel.kernels.choice import runs_kernels
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 
 def candidate_bce(logits: Tensor, rows: Tensor, columns: Tensor, weight: Tensor | None = None) -> Tensor:

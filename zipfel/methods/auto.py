@@ -50,7 +50,7 @@ from zipfel.neighbors.centring import centre_of, centred
 from zipfel.points import Texts
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.threads import at_once, blas_threads
+from zipfel.system.threads import at_once, blas_threads
 
 Array = npt.NDArray[Any]
 _BLOCK, _USUAL = 2048, 100

@@ -57,7 +57,7 @@ from zipfel.nn.table import Table
 from zipfel.quantize import PRECISIONS, rounded
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.threads import at_once
+from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.held_out import split_to_choose
 from zipfel.training.label_sets import same_sets

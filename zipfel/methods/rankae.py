@@ -59,7 +59,7 @@ from zipfel.nn.readout import READOUTS, Readout
 from zipfel.nn.word_vectors import word_start
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
-from zipfel.threads import at_once
+from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, CandidateSampler, History, Plan, Trainer
 from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import same_sets

@@ -41,7 +41,7 @@ from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.threads import check_halted
+from zipfel.system.threads import check_halted
 from zipfel.training.held_out import split_to_choose
 
 Floats = npt.NDArray[np.float32]

@@ -29,7 +29,7 @@ from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.neighbors._forest import FAN, find_leaves, grow, leaf_shares
 from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
-from zipfel.threads import at_once, over_blocks
+from zipfel.system.threads import at_once, over_blocks
 
 Array = npt.NDArray[Any]
 _LEAST_WEIGHT = 0.1

@@ -22,7 +22,7 @@ from zipfel.config import Config, param
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 MOST = 1000

@@ -22,7 +22,7 @@ from zipfel.neighbors.label_sets import TEMPERATURE, Encoder, fingerprints
 from zipfel.nn.adam_tables import Codes, Rows, Table, drawn
 from zipfel.quantize import rounded
 from zipfel.run import Run
-from zipfel.threads import blas_threads, check_halted
+from zipfel.system.threads import blas_threads, check_halted
 
 Array = npt.NDArray[Any]
 _EPOCHS = 10

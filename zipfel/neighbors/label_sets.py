@@ -15,7 +15,7 @@ from zipfel.index.base import unit_rows
 from zipfel.kernels.bag import encode_bag
 from zipfel.kernels.topk import score_pairs
 from zipfel.quantize import pack_table, rounded, unpack_table
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Codes = npt.NDArray[np.float32]
 TEMPERATURE = 0.05

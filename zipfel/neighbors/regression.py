@@ -32,7 +32,7 @@ from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
 from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.run import Run
-from zipfel.threads import blas_threads, check_halted, over_blocks, over_products
+from zipfel.system.threads import blas_threads, check_halted, over_blocks, over_products
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]

@@ -20,7 +20,7 @@ from zipfel.neighbors.label_sets import Encoder
 from zipfel.neighbors.regression import RegressionEncoder
 from zipfel.neighbors.votes import vote_weights
 from zipfel.quantize import pack_table, rounded, unpack_table
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 AnyEncoder = Encoder | RegressionEncoder

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.kernels.topk import sink, sort_heap
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 FAINT = 1e-3

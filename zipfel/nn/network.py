@@ -29,7 +29,7 @@ from zipfel.kernels.topk import score_pairs
 from zipfel.nn.adam_tables import Codes, Rows, Table, drawn
 from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.run import Run
-from zipfel.threads import blas_threads, check_halted, over_blocks
+from zipfel.system.threads import blas_threads, check_halted, over_blocks
 
 Array = npt.NDArray[Any]
 _EPOCHS = 8

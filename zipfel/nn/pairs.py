@@ -14,7 +14,7 @@ from torch import Tensor
 from zipfel.kernels.bag import bag_sum
 from zipfel.kernels.candidate_rows import localise_columns, merge_candidates, score_entries
 from zipfel.kernels.choice import runs_kernels
-from zipfel.threads import over_blocks
+from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 _CPU = torch.device("cpu")

@@ -14,8 +14,8 @@ from torch import Tensor
 from zipfel.errors import ParameterError
 from zipfel.kernels.choice import runs_kernels
 from zipfel.kernels.rows import adagrad_rows, adam_rows, coast_rows, coasting, sgd_rows
-from zipfel.memory import check_memory
-from zipfel.threads import over_blocks
+from zipfel.system.memory import check_memory
+from zipfel.system.threads import over_blocks
 
 _PARALLEL_ROWS = 256
 """Below so many touched rows a second thread costs more than it saves."""

@@ -13,8 +13,8 @@ from zipfel.classifier import Zipfel
 from zipfel.data import BUCKETS, Dataset, buckets
 from zipfel.data.buckets import HEAD_ABOVE, TAIL_UP_TO
 from zipfel.errors import DataError, ParameterError, ZipfelError
+from zipfel.estimator.inputs import aligned
 from zipfel.explanation import Explained
-from zipfel.inputs import aligned
 from zipfel.metrics import evaluate
 from zipfel.metrics.per_label import is_hit, label_scores
 from zipfel.ranking import Ranking

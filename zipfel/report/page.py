@@ -27,7 +27,7 @@ def model_report(model: Zipfel, test: Dataset, *, k: int = 5, title: str = "zipf
     document count as predicted. title: of the page.
 
     >>> from zipfel.data import Dataset
-    >>> from zipfel.inputs import as_dataset
+    >>> from zipfel.estimator.inputs import as_dataset
     >>> data = as_dataset(["a red bike", "a blue boat"] * 9, [["bike"], ["boat"]] * 9)
     >>> page = model_report(Zipfel("knn").fit(data), data, k=1)
     >>> page.startswith("<!doctype html>") and "precision" in page

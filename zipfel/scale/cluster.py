@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from zipfel.errors import MissingExtraError, ParameterError, ResourceError, ZipfelError
 from zipfel.executor import Arrays, Work, use_executor
-from zipfel.halting import check_halted
 from zipfel.run import Progress, Run, Silent
 from zipfel.scale.finished import FinishedTasks
-from zipfel.threads import use_threads
+from zipfel.system.interrupts import check_halted
+from zipfel.system.threads import use_threads
 
 RETRIES = 5
 """How many times a task is run again whose worker died."""

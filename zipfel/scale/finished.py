@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from zipfel.executor import Arrays, Work
-from zipfel.scratch import scratch_beside
-from zipfel.tensors import read_summed, write_summed
+from zipfel.system.temporary import scratch_beside
+from zipfel.system.tensors import read_summed, write_summed
 
 
 class FinishedTasks:

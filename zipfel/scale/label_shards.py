@@ -20,11 +20,11 @@ import scipy.sparse as sp
 from zipfel.classifier import Zipfel
 from zipfel.data import Dataset
 from zipfel.executor import use_label_shards
-from zipfel.halting import check_halted
 from zipfel.linear import LinearClassifiers, LinearConfig
 from zipfel.ranking import Ranking
 from zipfel.scale.cluster import RETRIES, fetched, ray_cluster, writable
-from zipfel.threads import use_threads
+from zipfel.system.interrupts import check_halted
+from zipfel.system.threads import use_threads
 
 T = TypeVar("T")
 WORTH_SENDING = 10_000

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from zipfel.classifier import Zipfel
-from zipfel.saving import CONFIG
+from zipfel.estimator.saving import CONFIG
 
 _lock = threading.Lock()
 _models: dict[tuple[str, int], Zipfel] = {}

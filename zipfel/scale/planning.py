@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfel.errors import ResourceError
-from zipfel.halting import Halted, check_halted
 from zipfel.kernels.loading import load_kernels
 from zipfel.scale.resident import held_memory, watched
 from zipfel.scale.trial import Growth, measured_growth, run_trial
+from zipfel.system.interrupts import Halted, check_halted
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zipfel.data import Dataset
-from zipfel.halting import check_halted
 from zipfel.ranking import Ranking
 from zipfel.scale.cluster import RETRIES, fetched, ray_cluster
 from zipfel.scale.loaded import loaded_model
-from zipfel.threads import use_threads
+from zipfel.system.interrupts import check_halted
+from zipfel.system.threads import use_threads
 
 T = TypeVar("T")
 _AHEAD = 2

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zipfel.errors import ParameterError
-from zipfel.halting import Halt, current_halt, halted_by
+from zipfel.system.interrupts import Halt, current_halt, halted_by
 
 _STATUS = Path("/proc/self/status")
 _KINDS = "Rss(?:Anon|Shmem)", "RssFile"

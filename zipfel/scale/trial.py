@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zipfel.errors import ResourceError
-from zipfel.halting import Halted, check_halted
 from zipfel.scale.resident import watched
+from zipfel.system.interrupts import Halted, check_halted
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel

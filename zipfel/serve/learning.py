@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 
 from zipfel.classifier import Zipfel
 from zipfel.errors import ZipfelError
-from zipfel.saving import CONFIG
+from zipfel.estimator.saving import CONFIG
 from zipfel.serve.errors import RequestError
 from zipfel.serve.logs import log
 from zipfel.serve.served import ServedModel, Snapshot

@@ -46,7 +46,7 @@ and a fused row-wise optimiser writes back. A method uses it like this::
 - Prediction: `encode_bag(X, table)` (zipfel.nn.bag) is X @ table on all threads; search with zipfel.index.
 """
 
-from zipfel.memory import available_memory, check_memory
+from zipfel.system.memory import available_memory, check_memory
 from zipfel.training.batches import Batch, Batches
 from zipfel.training.candidates import Candidates, CandidateSampler
 from zipfel.training.schedule import SCHEDULES, rate_at

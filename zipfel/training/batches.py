@@ -17,7 +17,7 @@ from torch import Tensor
 
 from zipfel.nn.bag import LocalRows
 from zipfel.nn.pairs import Pairs
-from zipfel.threads import get_threads
+from zipfel.system.threads import get_threads
 from zipfel.training.candidates import Candidates, CandidateSampler
 
 _AHEAD = 4

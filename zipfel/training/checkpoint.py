@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from zipfel.errors import ModelFileError
-from zipfel.scratch import scratch_beside
-from zipfel.tensors import read_summed, write_summed
+from zipfel.system.temporary import scratch_beside
+from zipfel.system.tensors import read_summed, write_summed
 
 
 def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

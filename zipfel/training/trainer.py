@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.kernels.choice import kernels_are_off
-from zipfel.memory import check_memory
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
-from zipfel.threads import check_halted, get_threads, library_threads
+from zipfel.system.memory import check_memory
+from zipfel.system.threads import check_halted, get_threads, library_threads
 from zipfel.training.adam import DenseAdam
 from zipfel.training.batches import Batch, Batches
 from zipfel.training.checkpoint import differences, prefixed, read_checkpoint, under, write_checkpoint

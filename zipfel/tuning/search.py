@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from zipfel.classifier import Zipfel
 from zipfel.data import Dataset, split
 from zipfel.errors import DataWarning, MissingExtraError, ParameterError
-from zipfel.log import LOGGER
 from zipfel.run import Progress, Run, Silent
-from zipfel.threads import available_threads
+from zipfel.system.log import LOGGER
+from zipfel.system.threads import available_threads
 from zipfel.tuning.presets import Settings
 from zipfel.tuning.spaces import VECTORIZER, Choice, Range, Space
 

@@ -17,7 +17,7 @@ from zipfel.evidence.training_set import TrainingSet
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems
 from zipfel.linear.tree import OPINIONS, LabelTree, TreeClassifiers, TreeConfig
 from zipfel.state import State
-from zipfel.threads import blas_threads
+from zipfel.system.threads import blas_threads
 
 CODES = ("regression", "label_sets")
 """Parts whose codes labels may be split by. The first that is fitted is used."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from zipfel.halting import Halt, Halted, check_halted, halted_by, hold_signals, holding_signals
-from zipfel.threads import at_once, over_blocks, use_threads
+from zipfel.system.interrupts import Halt, Halted, check_halted, halted_by, hold_signals, holding_signals
+from zipfel.system.threads import at_once, over_blocks, use_threads
 
 
 @pytest.fixture(autouse=True)

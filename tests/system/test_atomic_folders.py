@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import zipfel.folders
-from zipfel.folders import OpenFolder, claimed, exchange, is_claimed, remove_leftovers, replacing
-from zipfel.scratch import beside
+import zipfel.system.atomic_folders
+from zipfel.system.atomic_folders import OpenFolder, claimed, exchange, is_claimed, remove_leftovers, replacing
+from zipfel.system.temporary import beside
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="exchanges names as Linux does")
 
@@ -22,7 +22,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="exchanges names as L
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder's place, on a system that exchanges names in one step, and on one that can't."""
     if request.param == "two renames":
-        monkeypatch.setattr(zipfel.folders, "_exchange_call", lambda: None)
+        monkeypatch.setattr(zipfel.system.atomic_folders, "_exchange_call", lambda: None)
     return tmp_path / "place"
 
 

@@ -16,21 +16,21 @@ from zipfel.decisions import Objective, Thresholds, parse_threshold
 from zipfel.decisions.objectives import CANDIDATES
 from zipfel.decisions.thresholds import kept_labels
 from zipfel.errors import ModelFileError, ParameterError
-from zipfel.frames import Names
-from zipfel.halting import holding_signals
-from zipfel.inputs import aligned, as_dataset_of_any, documents_of, with_columns
-from zipfel.label_changes import LabelChanges
+from zipfel.estimator.frames import Names
+from zipfel.estimator.inputs import aligned, as_dataset_of_any, documents_of, with_columns
+from zipfel.estimator.label_changes import LabelChanges
+from zipfel.estimator.probabilities import learned_from, rank_held_out
+from zipfel.estimator.rows import RowMaker
+from zipfel.estimator.snapshots import Snapshots
+from zipfel.estimator.vocabularies import named_alike
 from zipfel.methods import Method, Points
 from zipfel.metrics import LabelReport, Propensity, calibration_errors, evaluate
 from zipfel.metrics.calibration import Reliability, reliability, top_pairs
 from zipfel.metrics.sets import evaluate_sets
 from zipfel.points import Texts
-from zipfel.probabilities import learned_from, rank_held_out
 from zipfel.ranking import Ranking
-from zipfel.rows import RowMaker
-from zipfel.snapshots import Snapshots
-from zipfel.threads import use_threads
-from zipfel.vocabularies import named_alike
+from zipfel.system.interrupts import holding_signals
+from zipfel.system.threads import use_threads
 
 Self = TypeVar("Self", bound="Deciding")
 

@@ -12,8 +12,8 @@ import pytest
 
 from zipfel import Zipfel
 from zipfel.errors import SaveError
-from zipfel.folders import claimed
 from zipfel.persistence import ModelFiles, check_target, load_model, save_model, save_or_rescue, writing
+from zipfel.system.atomic_folders import claimed
 
 FILES = ModelFiles(config={"method": "knn"})
 Usage = namedtuple("Usage", "total used free")

@@ -8,7 +8,7 @@ import pytest
 
 from zipfel import Zipfel
 from zipfel.errors import ParameterError
-from zipfel.log import LOGGER, level_wanted, shown
+from zipfel.system.log import LOGGER, level_wanted, shown
 
 TEXTS, NAMES = ["red bike", "blue boat", "red boat"], [["bike"], ["boat"], ["boat"]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zipfel.scratch import remove_all, scratch_beside
+from zipfel.system.temporary import remove_all, scratch_beside
 
 
 def test_each_has_a_name_of_its_own(tmp_path: Path) -> None:

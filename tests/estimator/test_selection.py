@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from zipfel.estimator.selection import choose_weighting
 from zipfel.methods import Points
 from zipfel.run import Run
-from zipfel.selection import choose_weighting
 
 
 def rows_with_common_words(common: int) -> Points:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from zipfel.tensors import read_tensors, write_tensors
+from zipfel.system.tensors import read_tensors, write_tensors
 
 ARRAYS: dict[str, Any] = {
     "bytes": np.arange(5, dtype=np.int8),

@@ -10,22 +10,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from zipfel.copies import copied
 from zipfel.data import Dataset, Vocabulary
 from zipfel.errors import DataError, ParameterError
-from zipfel.growth import Growth, some_rows
-from zipfel.halting import holding_signals
-from zipfel.history import after_update, known_after, new_documents
-from zipfel.inputs import aligned, as_dataset, as_dataset_of_any, with_columns
-from zipfel.label_changes import LabelChanges
+from zipfel.estimator.copies import copied
+from zipfel.estimator.drift import Growth, some_rows
+from zipfel.estimator.history import after_update, known_after, new_documents
+from zipfel.estimator.inputs import aligned, as_dataset, as_dataset_of_any, with_columns
+from zipfel.estimator.label_changes import LabelChanges
+from zipfel.estimator.rows import RowMaker
+from zipfel.estimator.snapshots import Snapshots
+from zipfel.estimator.vocabularies import extended, named_alike
 from zipfel.methods import Method, Points
 from zipfel.methods.registry import methods_with
 from zipfel.points import Texts
 from zipfel.ranking import Ranking
-from zipfel.rows import RowMaker
-from zipfel.snapshots import Snapshots
-from zipfel.threads import use_threads
-from zipfel.vocabularies import extended, named_alike
+from zipfel.system.interrupts import holding_signals
+from zipfel.system.threads import use_threads
 
 Self = TypeVar("Self", bound="Updating")
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
-from zipfel.halting import Halt, Halted, check_halted, current_halt, halted_by
+from zipfel.system.interrupts import Halt, Halted, check_halted, current_halt, halted_by
 
 __all__ = [
     "Halted",

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from zipfel.data import Dataset, binary, label_matrix
 from zipfel.errors import DataError
-from zipfel.frames import Names, frame_labels, frame_numbers, frame_texts, is_column, is_frame, values
+from zipfel.estimator.frames import Names, frame_labels, frame_numbers, frame_texts, is_column, is_frame, values
 
 LabelNames = Sequence[str] | None
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
-from zipfel.label_changes import LabelChanges
+from zipfel.estimator.label_changes import LabelChanges
 from zipfel.ranking import Ranking
 
 LABELS = np.array([[3, 1, 0, 2], [0, 2, -1, -1]])

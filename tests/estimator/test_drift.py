@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
-from zipfel.growth import Growth, some_rows
+from zipfel.estimator.drift import Growth, some_rows
 from zipfel.ranking import Ranking
 
 START = Growth(fitted=1000, fitted_words=500)

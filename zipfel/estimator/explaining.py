@@ -9,9 +9,9 @@ from typing import Any
 import scipy.sparse as sp
 
 from zipfel.errors import DataError, ParameterError
+from zipfel.estimator.rows import RowMaker
 from zipfel.explanation import Explained, Explanation, Voter, cut
 from zipfel.points import Texts
-from zipfel.rows import RowMaker
 
 
 def one_row(rows: RowMaker, documents: Any) -> tuple[sp.csr_matrix, Texts | None]:

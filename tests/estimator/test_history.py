@@ -10,7 +10,7 @@ import pytest
 from zipfel import Dataset, Zipfel
 from zipfel.data import label_matrix
 from zipfel.errors import ModelFileError
-from zipfel.history import checked_ids, event, hashes_of, remembered
+from zipfel.estimator.history import checked_ids, event, hashes_of, remembered
 
 TEXTS = ["red bike", "blue boat", "red boat", "bike chain"]
 NAMES = ["bike", "boat", "oil"]

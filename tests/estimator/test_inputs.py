@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from zipfel.data import Dataset
 from zipfel.errors import DataError
-from zipfel.inputs import as_csr, as_dataset, as_features, as_labels, with_columns
+from zipfel.estimator.inputs import as_csr, as_dataset, as_features, as_labels, with_columns
 
 
 def test_labels_in_every_form_are_the_same() -> None:

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 
 from zipfel.data import Dataset
 from zipfel.errors import DataError, ModelFileError, ParameterError
+from zipfel.estimator.inputs import as_features, with_columns
+from zipfel.estimator.selection import choose_weighting
 from zipfel.features import Vectorizer, VectorizerConfig, Weighting
-from zipfel.inputs import as_features, with_columns
 from zipfel.methods import Points
 from zipfel.persistence import read_names
 from zipfel.points import Texts
 from zipfel.run import Run, Task
-from zipfel.selection import choose_weighting
 
 WEIGHTINGS = ("auto", "none", "l2", "tfidf")
 

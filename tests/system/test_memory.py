@@ -12,10 +12,11 @@ import pytest
 
 from tests.contract import QUICK
 from tests.limited import run_limited
-from zipfel import Zipfel, memory
+from zipfel import Zipfel
 from zipfel.errors import ResourceError
-from zipfel.memory import available_memory, check_memory
 from zipfel.methods import method_names
+from zipfel.system import memory
+from zipfel.system.memory import available_memory, check_memory
 
 GB = 1 << 30
 
@@ -57,7 +58,7 @@ def test_a_cgroup_of_version_1(tmp_path: Path) -> None:
 def test_ulimit(kind: str) -> None:
     code = f"""
 import resource
-from zipfel.memory import available_memory
+from zipfel.system.memory import available_memory
 resource.setrlimit(resource.{kind}, ({4 * GB}, {4 * GB}))
 assert 0 < available_memory() < {4 * GB}
 """

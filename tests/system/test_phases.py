@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zipfel.methods import method_names
-from zipfel.phases import WORDS, Course, plan_of
+from zipfel.system.phases import WORDS, Course, plan_of
 
 PLAN = ((1.0, frozenset({"a"})), (2.0, frozenset({"b", "c"})), (1.0, frozenset({"a", "d"})))
 
@@ -53,14 +53,14 @@ def test_it_never_falls_and_unknown_phases_change_nothing() -> None:
 
 
 def test_every_phase_of_the_code_has_words() -> None:
-    package = Path(__file__).parents[1] / "zipfel"
+    package = Path(__file__).parents[2] / "zipfel"
     named = set()
     for path in package.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "timed" and node.args:
                 named |= {n.value for n in ast.walk(node.args[0]) if isinstance(n, ast.Constant) and n.value}
     assert {"features", "neighbours", "rehearsal"} <= named | {"rehearsal"}
-    assert named <= WORDS.keys(), "give each phase words in zipfel/phases.py"
+    assert named <= WORDS.keys(), "give each phase words in zipfel/system/phases.py"
 
 
 @pytest.mark.parametrize("method", method_names())

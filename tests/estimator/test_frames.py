@@ -9,8 +9,8 @@ import pytest
 
 from zipfel import Zipfel
 from zipfel.errors import DataError
-from zipfel.frames import frame_texts, is_column, is_frame
-from zipfel.inputs import as_dataset, as_dataset_of_any, as_features, as_labels
+from zipfel.estimator.frames import frame_texts, is_column, is_frame
+from zipfel.estimator.inputs import as_dataset, as_dataset_of_any, as_features, as_labels
 
 TEXTS = ["a red bike", "a blue boat", "red boats"]
 TAGS = [["bike"], ["boat"], ["boat", "paint"]]

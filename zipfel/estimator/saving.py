@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from zipfel.errors import SaveError
-from zipfel.folders import claimed, free_bytes, is_claimed, nearest_folder, real_place
-from zipfel.scratch import scratch_beside
+from zipfel.system.atomic_folders import claimed, free_bytes, is_claimed, nearest_folder, real_place
+from zipfel.system.temporary import scratch_beside
 
 FORMAT, CONFIG = "zipfel-model", "config.json"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from zipfel.calm import LIBRARIES, SETTINGS
+from zipfel.system.idle_threads import LIBRARIES, SETTINGS
 
 CODE = """
 import builtins, os, subprocess, sys

@@ -10,9 +10,9 @@ import pytest
 from zipfel.classifier import Zipfel
 from zipfel.data import Concept, Dataset, Vocabulary
 from zipfel.errors import DataError, ModelFileError, ParameterError
-from zipfel.inputs import as_dataset
+from zipfel.estimator.inputs import as_dataset
+from zipfel.estimator.vocabularies import check_language, told
 from zipfel.persistence import load_model, save_model
-from zipfel.vocabularies import check_language, told
 
 TEXTS = ["a red bike with two wheels", "my bike needs oil", "a wooden boat", "boats on the sea"]
 LABELS = [["x:bike"], ["x:bike", "x:oil"], ["<x:boat>"], ["boat"]]

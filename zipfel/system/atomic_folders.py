@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from zipfel.scratch import beside, remove, scratch_beside, scratch_file
+from zipfel.system.temporary import beside, remove, scratch_beside, scratch_file
 
 _TRIES, _PAUSE = 50, 0.02
 _LEFT_AFTER = 60.0

@@ -13,12 +13,12 @@ from zipfel.calibration import Calibration
 from zipfel.data import Dataset
 from zipfel.decisions import Thresholds
 from zipfel.errors import ModelFileError, ZipfelError
-from zipfel.history import checked_ids
-from zipfel.label_changes import LabelChanges
+from zipfel.estimator.history import checked_ids
+from zipfel.estimator.label_changes import LabelChanges
+from zipfel.estimator.rows import RowMaker
+from zipfel.estimator.vocabularies import kept_vocabulary
 from zipfel.methods import State, make_method
 from zipfel.persistence import ModelFiles, arrays_within, check_kept, read_names
-from zipfel.rows import RowMaker
-from zipfel.vocabularies import kept_vocabulary
 
 Model = TypeVar("Model")
 _ELSEWHERE = ("method", "verbose")

@@ -1,0 +1,1 @@
+"""What zipfel asks of the machine: threads, interrupts, memory, files that are replaced whole, logs and progress."""
