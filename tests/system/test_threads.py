@@ -230,8 +230,9 @@ faiss.IndexFlatIP(8).search(np.ones((5000, 8), dtype=np.float32), 1)
 
 def ask(sender):
     torch.ones(2000, 2000) @ torch.ones(2000, 2000)
-    same = [np.allclose(mine, its, atol=1e-5) for model, its in zip(models, said) for mine, its in zip(answer(model), its)]
-    sender.send((get_threads(), torch.get_num_threads(), all(same)))
+    now = [answer(model) for model in models]
+    same = all(np.allclose(a, b, atol=1e-5) for one, other in zip(now, said) for a, b in zip(one, other))
+    sender.send((get_threads(), torch.get_num_threads(), same))
 
 receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
 child = multiprocessing.get_context("fork").Process(target=ask, args=(sender,), daemon=True)
