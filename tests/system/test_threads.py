@@ -201,6 +201,28 @@ def test_products_of_numpy_keep_to_the_threads(monkeypatch: pytest.MonkeyPatch) 
     assert most() == before
 
 
+LATER = """
+import sys, numpy as np, threadpoolctl
+from zipfel.system import threads
+threads.available_threads = lambda: 64
+def numbers():
+    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+with threads.blas_threads(1):
+    few = len(numbers())
+import scipy.linalg  # brings another BLAS than numpy's
+with threads.blas_threads(1):
+    print(few < len(numbers()), set(numbers()))
+"""
+
+
+def test_a_library_that_is_loaded_later_is_limited_too() -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", LATER], cwd=root, capture_output=True, text=True, timeout=60)
+    if done.stdout.startswith("False"):
+        pytest.skip("scipy shares numpy's BLAS, or zipfel loads it")
+    assert done.stdout.strip() == "True {1}", done.stderr[-2000:]
+
+
 def test_a_limit_is_that_of_a_call_and_not_of_the_process() -> None:
     torch = pytest.importorskip("torch")
     faiss = pytest.importorskip("faiss")

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, TypeVar
 
 from zipfel.system.interrupts import Halt, Halted, check_halted, current_halt, halted_by
@@ -119,6 +118,9 @@ class _Blas:
     """How many threads numpy's products take is one number for the whole process: whoever comes first sets it, and
     whoever leaves last sets it back."""
 
+    _found: tuple[int, Any] | None = None
+    """How many modules were imported when the process's libraries were looked for, and these."""
+
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
 
@@ -128,11 +130,15 @@ class _Blas:
             if self._inside == 1:
                 self._limit = self._libraries.limit(limits=threads, user_api="blas")
 
-    @cached_property
+    @property
     def _libraries(self) -> Any:
-        from threadpoolctl import ThreadpoolController
+        """numpy, scipy, torch and faiss may each bring a BLAS of its own. To look for them takes milliseconds: it is
+        done again only if modules were imported since."""
+        if self._found is None or self._found[0] != len(sys.modules):
+            from threadpoolctl import ThreadpoolController
 
-        return ThreadpoolController()
+            self._found = len(sys.modules), ThreadpoolController()
+        return self._found[1]
 
     def leave(self) -> None:
         with self._lock:
