@@ -80,6 +80,7 @@ def table(train: Dataset, splits: int, points: int) -> dict[str, dict[str, tuple
             for name, own in zip(("precision", "likelihood"), zip(*pairs, strict=True), strict=True)
         }
         for part, pairs in found.items()
+        if len(pairs) > 1  # the network is tried only where a sample has few features
     }
 
 

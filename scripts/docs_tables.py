@@ -106,6 +106,23 @@ def plan_table() -> str:
     return table(["part", "tried", "gain on held-out, points", "kept", "why not"], rows)
 
 
+def gains_table() -> str:
+    """What held-out documents lose without a part when all others stay; in bold if it is twice its standard error."""
+    measured = json.loads((RESULTS / "part_gains.json").read_text(encoding="utf-8"))["gains"]
+    parts = list(dict.fromkeys(part for gains in measured.values() for part in gains))
+
+    def shown(gain: Sequence[float] | None) -> str:
+        if gain is None:
+            return ""
+        text = f"{gain[0]:+.2f} ± {gain[1]:.2f}"
+        return f"**{text}**" if gain[0] > 2 * gain[1] > 0 else text
+
+    rows = [
+        [data, *(shown(gains.get(part, {}).get("precision")) for part in parts)] for data, gains in measured.items()
+    ]
+    return table(["data", *(f"`{part}`" for part in parts)], rows)
+
+
 # -- measurements
 
 
@@ -152,6 +169,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "rules": rules_table,
     "settings": settings_table,
     "plan": plan_table,
+    "gains": gains_table,
     "systems": systems_table,
     "methods": methods_table,
     "abilities": abilities_table,
