@@ -202,6 +202,7 @@ class Zipfel(Deciding, Updating, Conventions):
             "threads": run.threads,
             "seconds": round(time.monotonic() - start, 3),
             "timings": {phase: round(seconds, 3) for phase, seconds in run.timings.items()},
+            "curves": dict(run.curves),
         }
         new = event("fit", train.name, documents=train.n_points)
         self.training_ = remembered(self.training_, new)

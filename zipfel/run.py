@@ -92,6 +92,7 @@ class Run:
     feature_names, label_names: of the columns, where they are known, e.g. to look up word vectors or a label hierarchy.
     label_texts: (label, name, whether it is a preferred one) of labels whose names may stand in texts.
     timings: seconds by phase, kept in the model and shown by `zipfel info`.
+    curves: by phase, the loss and the validation metric of each epoch, kept in the model and shown by `zipfel report`.
     """
 
     seed: int = 0
@@ -106,6 +107,7 @@ class Run:
     label_texts: Sequence[tuple[int, str, bool]] = ()
     signature: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
+    curves: dict[str, list[dict[str, float]]] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:

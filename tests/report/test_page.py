@@ -43,12 +43,20 @@ def test_worst_documents_come_first(model: Zipfel) -> None:
     assert worst[0].true == ["boat", "red"]  # one label of two can be hit with k=1
 
 
+def test_worst_documents_of_numbers_are_explained() -> None:
+    texts = data()
+    rows = Zipfel("knn").fit(texts).rows_.read(texts)[0]
+    numbers = as_dataset(rows, texts.Y)
+    assert content_of(Zipfel("knn", n_neighbors=3).fit(numbers), numbers, k=1).worst[0].explained is not None
+
+
 def test_parts_with_their_gains(model: Zipfel) -> None:
     plan = [
         {"part": "tree", "tried": True, "gain": 0.0123, "error": 0.004, "kept": True, "why": ""},
         {"part": "forest", "tried": False, "gain": None, "error": None, "kept": False, "why": "too many points"},
     ]
-    page = render(replace(content_of(model, data(), k=1), plan=plan), "r")
+    content = content_of(model, data(), k=1)
+    page = render(replace(content, training=replace(content.training, plan=plan)), "r")
     assert "<td>tree</td><td>yes</td><td>+1.23 ± 0.40</td><td>yes</td><td></td>" in page
     assert "<td>forest</td><td>no</td><td></td><td>no</td><td>too many points</td>" in page
 

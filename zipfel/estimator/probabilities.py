@@ -44,7 +44,7 @@ def fit_calibrated(method: Method, points: Points, valid: Points | None, run: Ru
     elif method.is_cheap:
         rest, asked = _split(points, _CHEAP_SHARE, run)
         twin = type(method)(method.config)
-        twin.fit(rest, valid, replace(run.part(0.45), checkpoint=None, resume=False))
+        twin.fit(rest, valid, replace(run.part(0.45), checkpoint=None, resume=False, curves={}))
         held = rank_held_out(twin, asked, label_counts(rest))
         method.fit(points, valid, run)
         return learned_from(held, gives_probabilities=False)

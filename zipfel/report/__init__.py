@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zipfel.report.notebook import Figure, frequency_figure, recall_figure, reliability_figure
+from zipfel.report.notebook import Figure, frequency_figure, recall_figure, reliability_figure, training_figures
 from zipfel.report.page import model_report
 
-__all__ = ["Figure", "frequency_figure", "model_report", "recall_figure", "reliability_figure"]
+__all__ = ["Figure", "frequency_figure", "model_report", "recall_figure", "reliability_figure", "training_figures"]

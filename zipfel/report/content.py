@@ -18,6 +18,7 @@ from zipfel.explanation import Explained
 from zipfel.metrics import evaluate
 from zipfel.metrics.per_label import is_hit, label_scores
 from zipfel.ranking import Ranking
+from zipfel.report.training import Training, training_of
 
 _BINS = 10
 _DOCUMENTS, _ROWS = 8, 5000
@@ -55,8 +56,7 @@ class Content:
     labels: Sequence[Sequence[Any]]
     n_labels: int
     worst: Sequence[WorstDocument]
-    plan: Sequence[Mapping[str, Any]]
-    timings: Mapping[str, float]
+    training: Training
     frequencies: Sequence[tuple[float, float]]
     groups: Sequence[Sequence[str]]
     k: int
@@ -85,8 +85,7 @@ def content_of(model: Zipfel, test: Dataset, *, k: int = 5) -> Content:
         labels=_label_rows(ranking, truth, counts, names, k),
         n_labels=int((np.bincount(truth.indices, minlength=1) > 0).sum()),
         worst=_worst(model, test, ranking, truth, hits, names),
-        plan=list(model.method_.state().facts.get("plan", [])),
-        timings={name: float(value) for name, value in model.training_["timings"].items()},
+        training=training_of(model.training_, model.method_.state().facts.get("plan", [])),
         frequencies=_frequencies(counts),
         groups=_groups(counts),
         k=k,
@@ -158,9 +157,9 @@ def _document(
     ]
     true = [names[label] for label in truth.indices[truth.indptr[row] : truth.indptr[row + 1]]]
     explained = None
-    if text and test.X is None:
+    if text or test.X is not None:
         try:
-            explained = model.explain(text, k=1)
+            explained = model.explain(text if test.X is None else test.X[row], k=1)
         except ZipfelError:  # not every method explains
             explained = None
     name = test.ids[row] if test.ids is not None else f"row {row}"

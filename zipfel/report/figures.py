@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 260, 52, 40, 14
+_NAMES, _VALUES, _STEP, _LONGEST = 200, 90, 24, 31
+"""Of horizontal bars: room for names at the left and values at the right, height of a row, characters of a name."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +86,93 @@ def curve(values: Sequence[tuple[float, float]], title: str, x_name: str, y_name
     return _svg(body, title)
 
 
-def _svg(body: Sequence[str], title: str) -> str:
+@dataclass(frozen=True)
+class Rows:
+    """A horizontal bar for each name. errors: half of the whisker at a bar's end, or none of them."""
+
+    names: Sequence[str]
+    values: Sequence[float]
+    errors: Sequence[float] = ()
+
+
+def row_chart(rows: Rows, title: str, unit: str = "") -> str:
+    """Horizontal bars with the value beside each; values may be negative. Nothing without rows.
+
+    >>> "1.50 s" in row_chart(Rows(["reading"], [1.5]), "seconds", " s")
+    True
+    """
+    if not rows.names:
+        return ""
+    errors = list(rows.errors) or [0.0] * len(rows.values)
+    low = min(0.0, *(v - e for v, e in zip(rows.values, errors, strict=True)))
+    high = max(0.0, *(v + e for v, e in zip(rows.values, errors, strict=True)))
+    scale = (_WIDTH - _NAMES - _VALUES) / ((high - low) or 1.0)
+    zero, body = _NAMES - low * scale, []
+    for i, (name, value, error) in enumerate(zip(rows.names, rows.values, errors, strict=True)):
+        y, end = _TOP + i * _STEP, zero + value * scale
+        body.append(_text(_NAMES - 8, y + 13, name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…", "end"))
+        body.append(
+            f'<rect class="s0" x="{min(zero, end):.1f}" y="{y}" width="{abs(value) * scale:.1f}" height="{_STEP - 6}">'
+            f"<title>{html.escape(f'{name}: {value:.2f}{unit}')}</title></rect>"
+        )
+        if error:
+            left, right = end - error * scale, end + error * scale
+            body.append(f'<path class="whisker" d="M{left:.1f} {y + 8.5}H{right:.1f}"/>')
+        told = f"{value:.2f}{unit}" + (f" ± {error:.2f}" if error else "")
+        body.append(_text(max(zero, end + error * scale) + 5, y + 13, told, "start"))
+    return _svg(body, title, height=_TOP + _STEP * len(rows.names))
+
+
+def line_chart(points: Sequence[tuple[float, float]], title: str, x_name: str) -> str:
+    """A line through (x, y) with a dot at each, on linear axes that begin at the least values. Nothing without points.
+
+    >>> line_chart([(1, 0.5), (2, 0.25)], "Loss", "epoch")[:4]
+    '<svg'
+    """
+    if not points:
+        return ""
+    first, last = min(x for x, _ in points), max(x for x, _ in points)
+    low, high = _range(min(y for _, y in points), max(y for _, y in points))
+    across, digits = (last - first) or 1.0, max(0, -math.floor(math.log10((high - low) / 4)))
+    body = []
+    for i in range(5):
+        height = _y(i / 4, 1.0)
+        body.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 10}" y1="{height:.1f}" y2="{height:.1f}"/>')
+        body.append(_text(_LEFT - 6, height + 4, f"{low + (high - low) * i / 4:.{digits}f}", "end"))
+    ticks = sorted({round(first + (last - first) * i / 5) for i in range(6)})
+    body += [_text(_x(tick - first, across), _HEIGHT - _BOTTOM + 16, f"{tick}", "middle") for tick in ticks]
+    placed = [((x - first) / across, (y - low) / (high - low)) for x, y in points]
+    body.append(_line(placed, 1.0, 1.0, "s0"))
+    for (x, y), (right, up) in zip(points, placed, strict=True):
+        at = f'cx="{_x(right, 1.0):.1f}" cy="{_y(up, 1.0):.1f}"'
+        body.append(
+            f'<circle class="s0" {at} r="2.5"><title>{html.escape(f"{x_name} {x:g}: {y:.4g}")}</title></circle>'
+        )
+    body.append(_text(_WIDTH / 2, _HEIGHT - 4, x_name, "middle"))
+    return _svg(body, title)
+
+
+def _range(low: float, high: float) -> tuple[float, float]:
+    """Ends of an axis of four equal steps of a round length, with all values between them."""
+    step = _nice(((high - low) or abs(high) or 1.0) / 4)
+    while math.floor(low / step) + 4 < high / step:
+        step = _nice(1.01 * step)
+    start = math.floor(low / step) * step
+    return start, start + 4 * step
+
+
+def _svg(body: Sequence[str], title: str, height: int = _HEIGHT) -> str:
     name = html.escape(title, quote=True)
     inside = "\n".join(body)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{name}">\n<title>{name}</title>{inside}\n</svg>'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{name}">\n<title>{name}</title>{inside}\n</svg>'
     )
 
 
 _STYLE = (
     "svg{background:#fff}svg text{font:12px system-ui,sans-serif;fill:#1c1e21}.grid{stroke:#d0d4da}"
     ".line{fill:none;stroke:#1f6feb;stroke-width:2}.line.diagonal{stroke:#888;stroke-dasharray:4 4}"
-    "circle,rect{fill:#1f6feb}"
+    "circle,rect{fill:#1f6feb}.whisker{stroke:#1c1e21;fill:none}"
 )
 
 
@@ -106,7 +183,8 @@ def alone(svg: str) -> str:
     True
     """
     start, end = svg.split(">", 1)
-    return f'{start.replace("<svg", _SVG, 1)} width="{_WIDTH}" height="{_HEIGHT}"><style>{_STYLE}</style>{end}\n'
+    height = start.split('viewBox="', 1)[1].split('"', 1)[0].split()[3]
+    return f'{start.replace("<svg", _SVG, 1)} width="{_WIDTH}" height="{height}"><style>{_STYLE}</style>{end}\n'
 
 
 _SVG = '<svg xmlns="http://www.w3.org/2000/svg"'

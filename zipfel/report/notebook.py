@@ -11,6 +11,7 @@ from zipfel.classifier import Zipfel
 from zipfel.data import BUCKETS
 from zipfel.errors import DataError
 from zipfel.report.figures import Bars, alone, bar_chart, curve, reliability_diagram
+from zipfel.report.training import curve_charts, gains_chart, seconds_chart, training_of
 
 
 class Figure:
@@ -77,3 +78,18 @@ def frequency_figure(model: Zipfel) -> Figure:
     falling = np.sort(model.label_counts_[model.label_counts_ > 0])[::-1]
     points = [(float(rank), float(count)) for rank, count in enumerate(falling.tolist(), 1)]
     return Figure(alone(curve(points, "Documents of a label by its rank", "rank of the label", "training documents")))
+
+
+def training_figures(model: Zipfel) -> list[Figure]:
+    """The training loss and the validation metric by epoch, seconds by phase, and the gains of auto's parts.
+
+    model: a fitted model. Only methods that train by epochs have curves.
+
+    >>> texts, labels = ["a red bike", "a blue boat"] * 20, [["bike"], ["boat"]] * 20
+    >>> len(training_figures(Zipfel("knn").fit(texts, labels)))
+    1
+    """
+    training = training_of(model.training_, model.method_.state().facts.get("plan", []))
+    charts = [chart for curve in training.curves for _, chart in curve_charts(curve)]
+    charts += [seconds_chart(training), gains_chart(training)]
+    return [Figure(alone(chart)) for chart in charts if chart]

@@ -13,6 +13,7 @@ from zipfel.data import BUCKETS, Dataset
 from zipfel.explanation import to_html
 from zipfel.report.content import Content, WorstDocument, content_of
 from zipfel.report.figures import Bars, bar_chart, curve, reliability_diagram
+from zipfel.report.training import curve_charts, gains_chart, seconds_chart
 
 _COLUMNS = ("label", "bucket", "in train", "in test", "precision", "recall", "F1", "missed", "wrong")
 _SHOWN = ("P", "nDCG", "R", "PSP", "coverage", "macro-F1")
@@ -44,6 +45,7 @@ def render(content: Content, title: str) -> str:
         _section("Calibration", _calibration(content)),
         _section("Labels", _labels(content)),
         _section("Documents that went wrong", "".join(map(_document, content.worst)) or "<p>None.</p>"),
+        _section("Training", _training(content)),
         _section("Parts of the model", _parts(content)),
         _section("Training data", _data(content)),
     ]
@@ -67,7 +69,8 @@ def _json(value: Any) -> str:
 
 
 def _section(name: str, body: str) -> str:
-    return f"<section><h2>{name}</h2>\n{body}</section>\n"
+    """Nothing where there is nothing to show."""
+    return f"<section><h2>{name}</h2>\n{body}</section>\n" if body else ""
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -142,7 +145,7 @@ def _document(document: WorstDocument) -> str:
 
 
 def _text(document: WorstDocument) -> str:
-    """The text, its words highlighted by what they added to the first label, where that is known."""
+    """The text. If the method explains, each word is highlighted by what it added to the first label's score."""
     explained = document.explained
     if explained is None or not explained.contributions:
         return f"<p>{html.escape(document.text[:_TEXT])}</p>\n"
@@ -156,18 +159,30 @@ def _text(document: WorstDocument) -> str:
         weights.append(sum(added[i] for i in parts))
         length += len(piece)
     reasons = "".join(f"<li>{html.escape(reason)}</li>" for reason in explained.reasons(label))
-    note = f"<p>Highlighted: words that speak for “{html.escape(label)}”.</p>"
+    note = f"<p>Highlighted: words that raise the score of “{html.escape(label)}”.</p>"
     return f"{to_html(pieces, weights)}\n{note}<ul>{reasons}</ul>\n"
 
 
+def _training(content: Content) -> str:
+    """Curves of what was trained by epochs, then the seconds of every phase."""
+    charts = [chart for curve in content.training.curves for chart in curve_charts(curve)]
+    charts.append(("Seconds by phase (phases may run side by side)", seconds_chart(content.training)))
+    figures = "".join(
+        f"<figure><figcaption>{html.escape(title)}</figcaption>{chart}</figure>" for title, chart in charts
+    )
+    return f'<div class="pair">{figures}</div>\n'
+
+
 def _parts(content: Content) -> str:
-    plan = ""
-    if content.plan:
-        head = ["part", "tried", "gain on held-out documents", "kept", "why not"]
-        note = "<p>Gain: points of the mean of P@1, P@3 and P@5 that are lost without the part, ± its error.</p>"
-        plan = _table(head, [_part(row) for row in content.plan]) + note
-    seconds = [[name, f"{value:.2f}"] for name, value in content.timings.items()]
-    return plan + _table(["phase of training", "seconds"], seconds)
+    """Of auto only: other methods have no parts."""
+    plan = content.training.plan
+    if not plan:
+        return ""
+    head = ["part", "tried", "gain on held-out documents", "kept", "why not"]
+    note = "<p>Gain: points of the mean of P@1, P@3 and P@5 that are lost without the part, ± its error.</p>"
+    chart = gains_chart(content.training)
+    figure = f"<figure>{chart}</figure>" if chart else ""
+    return f'{figure}{note}<div class="plan">' + _table(head, [_part(row) for row in plan]) + "</div>"
 
 
 def _part(row: Mapping[str, Any]) -> list[str]:

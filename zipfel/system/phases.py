@@ -22,6 +22,8 @@ WORDS: Mapping[str, str] = {
     "shortlists": "shortlisting labels",
     "words": "finding similar documents",
     "frequency": "counting labels",
+    "names": "looking for label names in texts",
+    "bridge": "relating words to label names",
     "regression": "learning document codes",
     "label_sets": "matching documents and label sets",
     "joint": "looking for near-duplicates",
@@ -63,7 +65,7 @@ def _plan(*stages: tuple[float, str]) -> tuple[Stage, ...]:
     return tuple((share, frozenset(names.split("; "))) for share, names in stages)
 
 
-_AUTO_PARTS = "words; classifiers; frequency; regression; forest; joint; network; tree; label_sets"
+_AUTO_PARTS = "words; classifiers; frequency; names; bridge; regression; forest; joint; network; tree; label_sets"
 _AUTO_PARTS += "; mnn; lightdxml; glas; dxml; rankae"
 _BEFORE, _AFTER = (4.0, "reading"), ((1.0, "probabilities"), (4.0, "evaluating"), (2.0, "saving"))
 _METHODS: Mapping[str, tuple[tuple[float, str], ...]] = {

@@ -68,6 +68,13 @@ class History:
     best: float = -math.inf
     stopped: str = ""
 
+    def curve(self) -> list[dict[str, float]]:
+        """Of each epoch its number from 1 on, the loss, and the metric where there is validation."""
+        return [
+            {name: round(value + (name == "epoch"), 6) for name, value in facts.items() if name != "seconds"}
+            for facts in self.epochs
+        ]
+
 
 class Trainer:
     """Trains `tables` row-sparsely and `module` densely on `objective(batch, rows)`.
@@ -124,6 +131,7 @@ class Trainer:
                 self._save(epoch)
         if self._best:
             self._restore_weights(self._best)
+        self.run.curves[self.name] = self.history.curve()
         return self.history
 
     # -- one epoch, one step
