@@ -9,6 +9,7 @@ import pytest
 
 from zipfel.errors import ModelFileError
 from zipfel.ranking import Ranking
+from zipfel.training import shortlist
 from zipfel.training.shortlist import Scored, ShortlistScorer, fused, ranked
 
 
@@ -23,8 +24,8 @@ def _points(n: int = 9, dim: int = 6) -> np.ndarray:
 
 
 def _rank(scorer: ShortlistScorer, points: np.ndarray, width: int, beta: float, k: int = 5) -> Ranking:
-    places = scorer.shortlist(points, width)
-    return ranked(scorer.labels, places, fused(scorer.score(points, places), beta), k)
+    found = scorer.shortlist(points, width)
+    return ranked(scorer.labels, found.places, fused(found, beta), k)
 
 
 def test_fusion_by_hand() -> None:
@@ -47,7 +48,7 @@ def test_a_long_shortlist_finds_what_scoring_all_finds() -> None:
 
 def test_head_labels_are_always_candidates_and_never_twice() -> None:
     indexed = _scorer().indexed(0, "exact", _points(), 10, seed=0)
-    places = indexed.shortlist(_points(), 3)
+    places = indexed.shortlist(_points(), 3).places
     assert places is not None
     for row in places:
         kept = row[row >= 0].tolist()
@@ -55,6 +56,23 @@ def test_head_labels_are_always_candidates_and_never_twice() -> None:
         assert len(kept) == len(set(kept))
     ranking = _rank(indexed, _points(), 3, 0.5, 9)
     assert np.all((ranking.labels >= 0).sum(axis=1) <= 5)
+
+
+def test_many_labels_are_searched_approximately(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shortlist, "APPROXIMATE_FROM", 150)
+    plain, points = _scorer(), _points()
+    for n, kind in ((150, "exact"), (200, "ivfpq")):
+        index = _scorer(n).indexed(0, "auto", points, 120, seed=0).index
+        assert index is not None
+        assert index.kind == kind
+    indexed = _scorer().indexed(0, "auto", points, 120, seed=0)
+    assert indexed.index is not None
+    assert indexed.index.recall >= 0.8
+    found, scored = indexed.shortlist(points, 120), plain.shortlist(points, 120)
+    assert found.places is not None
+    there = found.places >= 0
+    expected = np.take_along_axis(scored.cosines, np.maximum(found.places, 0), axis=1)
+    assert np.allclose(found.cosines[there], expected[there], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw", "ivfpq"])

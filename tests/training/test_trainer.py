@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import torch
 from zipfel.errors import ModelFileError, ParameterError, ResourceError
 from zipfel.run import Run
 from zipfel.system import memory
+from zipfel.system.threads import at_once
 from zipfel.training import trainer
 
 _FILE = Path(__file__).with_name("trainee.py")
@@ -44,6 +46,16 @@ def test_same_seed_same_weights_and_the_global_generator_is_left_alone() -> None
     other = trainee.digest(trainee.train(Run(seed=3, threads=1))[1])
     assert len(digests) == 1
     assert other not in digests
+
+
+def test_side_by_side_it_learns_what_it_learns_alone() -> None:
+    """Dropout draws from a generator of its own, not from torch's, which threads share."""
+
+    def digest(seed: int) -> str:
+        return str(trainee.digest(trainee.train(Run(seed=seed, threads=1))[1]))
+
+    alone = [digest(seed) for seed in (3, 4)]
+    assert at_once(*(partial(digest, seed) for seed in (3, 4)), threads=2) == alone
 
 
 def test_patience_stops_and_clipping_bounds_the_step() -> None:

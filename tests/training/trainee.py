@@ -16,6 +16,7 @@ from zipfel.kernels.bag import encode_bag
 from zipfel.losses.bce import candidate_bce
 from zipfel.nn.bag import bag
 from zipfel.nn.score import candidate_scores
+from zipfel.nn.seeded import Dropout, linear
 from zipfel.nn.table import Table
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, History, Plan, Trainer
@@ -50,8 +51,7 @@ class Shortlists:
 def train(run: Run, *, epochs: int = 6, pause: float = 0.0, **plan: object) -> tuple[History, dict[str, Table]]:
     X, Y = points()
     tables = {"features": Table.normal(200, 8, 0.3, run.rng(1)), "labels": Table.zeros(40, 8)}
-    torch.manual_seed(run.seed)
-    module = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.2))
+    module = nn.Sequential(linear(8, 8, torch.Generator().manual_seed(run.seed)), Dropout(0.2))
     sampler = CandidateSampler(Y, n_sampled=3, n_hard=2)
     sampler.shortlist = np.zeros((300, 4), dtype=np.int64)
     batches = Batches(X, Y, size=32, seed=run.seed, candidates=sampler, keep=0.9)

@@ -15,6 +15,8 @@ from zipfel.index.exact import ExactIndex
 KINDS = ("auto", "exact", "hnsw", "ivfpq")
 EXACT_BELOW = 50_000
 """Vectors up to which the blocked product answers a batch sooner than IVF-PQ does; see benchmarks/scale.py."""
+_FEW = 100
+"""Results up to which more candidates than are asked for are re-scored; in longer lists the order matters less."""
 
 
 def build_index(
@@ -27,22 +29,26 @@ def build_index(
     k: int = 100,
     recall: float = 0.95,
     seed: int = 0,
+    exact_below: int = EXACT_BELOW,
 ) -> Index:
     """An index over (n, d) vectors.
 
     An approximate one is given more effort until it finds `recall` of the exact top k of a sample of `queries`
-    (by default of the vectors themselves); what it reached is kept as `index.recall`.
+    (by default of the vectors themselves); what it reached is kept as `index.recall`. exact_below: vectors up to which
+    `auto` is the exact index.
     """
     if kind not in KINDS:
         raise ParameterError(f"index kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    if kind == "exact" or (kind == "auto" and len(vectors) <= EXACT_BELOW) or len(vectors) < 64:
+    if kind == "exact" or (kind == "auto" and len(vectors) <= exact_below) or len(vectors) < 64:
         return ExactIndex(vectors, ids, metric=metric)
     from zipfel.index.ann import HnswIndex, IvfPqIndex
 
     index = (
         HnswIndex(vectors, ids, metric=metric)
         if kind == "hnsw"
-        else IvfPqIndex(vectors, ids, metric=metric, probes=16 if recall > 0.8 else 4, seed=seed)
+        else IvfPqIndex(
+            vectors, ids, metric=metric, probes=16 if recall > 0.8 else 4, rescore=4 if k <= _FEW else 1, seed=seed
+        )
     )
     asked = index.vectors if queries is None else queries
     sample = asked[np.random.default_rng([seed, 402]).permutation(len(asked))[:200]]
@@ -60,7 +66,8 @@ def _tune(index: Any, queries: Vectors, k: int, target: float) -> None:
         if index.kind == "hnsw":
             index.effort *= 2
         else:
-            index.probes, index.rescore = 2 * index.probes, min(2 * index.rescore, 16)
+            index.probes *= 2
+            index.rescore = min(2 * index.rescore, 16) if k <= _FEW else 1
     index.recall = measured_recall(index, queries, truth)
 
 

@@ -229,7 +229,7 @@ class LightDXML(Method):
         with run.timed("step 3: shortlists"):
             found = ShortlistScorer(classifiers, codes, mean, self.scorer_.labels, self.scorer_.head)
             limit = len(codes) if c.score_all else 0
-            self.scorer_ = found.indexed(limit, c.index, hidden, min(100, self.k_), run.seed)
+            self.scorer_ = found.indexed(limit, c.index, hidden, self.k_, run.seed)
 
     # -- step 6
 
@@ -246,9 +246,8 @@ class LightDXML(Method):
         return Ranking.concatenate([self._rank_block(block, beta, k) for block in blocks])
 
     def _rank_block(self, X: sp.csr_matrix, beta: float, k: int) -> Ranking:
-        hidden = self.encode(X)
-        places = self.scorer_.shortlist(hidden, self.k_)
-        ranking = ranked(self.scorer_.labels, places, fused(self.scorer_.score(hidden, places), beta), k)
+        found = self.scorer_.shortlist(self.encode(X), self.k_)
+        ranking = ranked(self.scorer_.labels, found.places, fused(found, beta), k)
         blank = np.diff(X.indptr) == 0
         ranking.labels[blank], ranking.scores[blank] = PAD, -np.inf
         return ranking

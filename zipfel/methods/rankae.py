@@ -241,9 +241,9 @@ class RankAe(Method):
 
     def _network(self, seed: int) -> LabelAutoencoder:
         c = self.config
-        return LabelAutoencoder.seeded(
-            seed, c.word_dim, c.dim, c.hidden, reduction=c.reduction, channel=c.attention == "dual",
-            mean=c.pooling == "mean", norm=c.norm == "batch",
+        return LabelAutoencoder(
+            c.word_dim, c.dim, c.hidden, torch.Generator().manual_seed(seed), reduction=c.reduction,
+            channel=c.attention == "dual", mean=c.pooling == "mean", norm=c.norm == "batch",
         )  # fmt: skip
 
     # -- predict: encode, decode; beyond the paper, vote

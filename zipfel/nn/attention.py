@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from zipfel.nn.seeded import linear
+
 
 class DualAttention(nn.Module):
     """Weighs words (spatial) and the channels of each word (squeeze and excite), then pools a document's words.
@@ -17,12 +19,20 @@ class DualAttention(nn.Module):
     scale them twice, so the sum is the default.
     """
 
-    def __init__(self, dim: int, reduction: int = 4, *, channel: bool = True, mean: bool = False) -> None:
+    def __init__(
+        self,
+        dim: int,
+        reduction: int = 4,
+        *,
+        channel: bool = True,
+        mean: bool = False,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         self.mean, self.channel = mean, channel
-        squeezed = max(1, dim // reduction)
-        self.squeeze = nn.Linear(dim, squeezed) if channel else None
-        self.excite = nn.Linear(squeezed, dim) if channel else None
+        squeezed, draw = max(1, dim // reduction), generator or torch.Generator()
+        self.squeeze = linear(dim, squeezed, draw) if channel else None
+        self.excite = linear(squeezed, dim, draw) if channel else None
 
     def channels(self, weighted: Tensor) -> Tensor:
         """A (t, dim) in (0, 1) for the weighted word vectors V' (t, dim); all ones without channel attention."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +18,13 @@ from zipfel.kernels.sparse_rows import has_entries
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.contributions import contributions
+from zipfel.nn.seeded import linear
 from zipfel.nn.table import Table
 from zipfel.points import Points
 from zipfel.quantize import rounded
 from zipfel.state import State
 
 Floats = npt.NDArray[np.float32]
-_DRAWING = threading.Lock()
 _BLOCK = 1024
 """Rows encoded at a time: attention holds every word of each."""
 _SAMPLE = 4096
@@ -69,28 +68,22 @@ class BatchNorm(nn.Module):
 class LabelAutoencoder(nn.Module):
     """The three maps without their tables: word vectors, the encoder's and the decoder's labels come as rows.
 
-    norm: the hidden layers of encoder and decoder are normalised over the batch.
+    generator: of the first weights. reduction, channel and mean: of the `DualAttention`. norm: the hidden layers of
+    encoder and decoder are normalised over the batch.
     """
 
-    def __init__(self, attention: DualAttention, word_dim: int, dim: int, hidden: int, *, norm: bool = False) -> None:
+    def __init__(
+        self, word_dim: int, dim: int, hidden: int, generator: torch.Generator,
+        *, reduction: int, channel: bool, mean: bool, norm: bool,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.attention = attention
-        self.common = nn.Linear(word_dim, dim)
+        self.attention = DualAttention(word_dim, reduction, channel=channel, mean=mean, generator=generator)
+        self.common = linear(word_dim, dim, generator)
         self.encoder_bias = None if norm else nn.Parameter(torch.zeros(hidden))  # the normalisation has its own
-        self.encoder = nn.Linear(hidden, dim)
-        self.decoder = nn.Linear(dim, hidden, bias=not norm)
+        self.encoder = linear(hidden, dim, generator)
+        self.decoder = linear(dim, hidden, generator, bias=not norm)
         self.encoder_norm = BatchNorm(hidden) if norm else nn.Identity()
         self.decoder_norm = BatchNorm(hidden) if norm else nn.Identity()
-
-    @classmethod
-    def seeded(
-        cls, seed: int, word_dim: int, dim: int, hidden: int, *, reduction: int, channel: bool, mean: bool, norm: bool
-    ) -> LabelAutoencoder:
-        """One whose first weights depend on the seed only; channel and mean: of its `DualAttention`."""
-        with _DRAWING, torch.random.fork_rng(devices=[]):  # networks start side by side, torch has one generator
-            torch.manual_seed(seed)
-            attention = DualAttention(word_dim, reduction, channel=channel, mean=mean)
-            return cls(attention, word_dim, dim, hidden, norm=norm)
 
     def features(self, words: Tensor, X: LocalRows) -> Tensor:
         """F: x_h (B, dim) of word vectors (u, C) and the batch's rows."""

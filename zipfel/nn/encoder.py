@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
+from zipfel.nn.seeded import Dropout
+
 
 class BoundedLinear(nn.Linear):
     """R (d, d) and its bias, R divided by what its largest singular value is above `bound`.
@@ -57,7 +59,7 @@ class ResidualEncoder(nn.Module):
         self.residual = BoundedLinear(dim, bound, generator)
         nn.init.normal_(self.residual.weight, std=0.02, generator=generator)
         nn.init.zeros_(self.residual.bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, bags: Tensor) -> Tensor:
         return self.last(self.first(bags))

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from zipfel.index.base import unit_rows
+from zipfel.nn.seeded import Dropout
 
 _BLOCK = 8192
 
@@ -29,7 +30,7 @@ class UnitEncoder(nn.Module):
     def __init__(self, dim: int, *, relu: bool, weight_norm: bool, dropout: float, length: float) -> None:
         super().__init__()
         self.relu, self.weight_norm = relu, weight_norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.bias = nn.Parameter(torch.zeros(dim))
         self.log_length = nn.Parameter(torch.full((1,), math.log(length)))
         self.log_scale = nn.Parameter(torch.zeros(1), requires_grad=weight_norm)

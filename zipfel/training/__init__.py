@@ -36,8 +36,8 @@ and a fused row-wise optimiser writes back. A method uses it like this::
   leaves behind goes into `kept` (state() -> tensors, restore(tensors)) so that a resumed run ends the same.
 - Checkpoints: run.checkpoint / "<name>.tensors" after each epoch, resumed with run.resume. A method with
   several phases gives each trainer a name of its own; a phase that had ended is restored and not run again.
-- Draws: from `run.rng(salt)`, from `batch.generator`, or from the generator handed to `extend`; nn.Dropout is fine,
-  the trainer seeds it by epoch and batch.
+- Draws: from `run.rng(salt)`, from `batch.generator`, or from the generator handed to `extend`; `nn.seeded.Dropout`
+  draws from a generator that the trainer seeds by epoch and batch. nn.Dropout would draw from torch's one generator.
 - Devices: steps are taken on run.device ("cpu", "cuda", "cuda:N", "mps"). The batch arrives there with all its tensors
   and `LocalRows`; what an objective draws from `batch.generator` is drawn on the CPU and moved by it. Between epochs
   tables and module are at home on the CPU, so `validate`, `before_epoch` and all that follows need not know. Elsewhere

@@ -21,6 +21,11 @@ from zipfel.ranking import Ranking
 Array = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 Arrays = Mapping[str, npt.NDArray[Any]]
+APPROXIMATE_FROM = 20_000
+"""Labels from which on an approximate index finds several hundred of them sooner than a product with all codes:
+`python -m benchmarks.papers.lightdxml search`."""
+_RECALL = 0.8
+"""Share of a shortlist that it must find: classifiers choose among several hundred, and the last ones hardly count."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +57,22 @@ class ShortlistScorer:
         """Itself, with an index where that many labels need one, tuned on the points `queries`."""
         if len(self.labels) > score_all:
             asked = unit_rows(queries - self.mean)
-            self.index = build_index(self.units, metric="inner", kind=kind, queries=asked, k=k, seed=seed)
+            self.index = build_index(
+                self.units, metric="inner", kind=kind, queries=asked, k=k, recall=_RECALL, seed=seed,
+                exact_below=APPROXIMATE_FROM,
+            )  # fmt: skip
         return self
 
-    def shortlist(self, points: Array, k: int) -> Ids | None:
-        """(n, c) places: the k nearest codes and the head, -1 for none; None where every label is scored."""
-        if self.index is None:
-            return None
-        found, _ = self.index.search(unit_rows(points - self.mean), k)
-        found = np.where((found >= 0) & self._in_head[np.maximum(found, 0)], -1, found)  # those come with the head
-        return np.hstack([found, np.broadcast_to(self.head, (len(found), len(self.head)))])
-
-    def score(self, points: Array, places: Ids | None) -> Scored:
+    def shortlist(self, points: Array, k: int) -> Scored:
+        """Both scores of the k nearest codes and the head, or of every label where there is no index."""
         units = unit_rows(points - self.mean)
-        cosines = units @ self.units.T if places is None else pair_products(units, self.units, places)
+        if self.index is None:
+            return Scored(None, self.logits(points, None), units @ self.units.T)
+        places, cosines = self.index.search(units, k)
+        if len(self.head):
+            places = np.where((places >= 0) & self._in_head[np.maximum(places, 0)], -1, places)  # they come again
+            places = np.hstack([places, np.broadcast_to(self.head, (len(places), len(self.head)))])
+            cosines = np.hstack([cosines, units @ self.units[self.head].T])
         return Scored(places, self.logits(points, places), cosines)
 
     def logits(self, points: Array, places: Ids | None) -> Array:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.kernels.choice import kernels_are_off
+from zipfel.nn.seeded import Dropout
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
 from zipfel.system.memory import check_memory
@@ -106,7 +107,8 @@ class Trainer:
         self.validate, self.before_epoch = validate, before_epoch
         self._dense = [] if module is None else [p for p in module.parameters() if p.requires_grad]
         self._optimizer = _dense_optimizer(plan, self._dense)
-        self._draws = module is not None  # it may hold an nn.Dropout, which draws from torch's one generator
+        self._generator = torch.Generator()
+        self._dropouts = [] if module is None else [part for part in module.modules() if isinstance(part, Dropout)]
         self._best: dict[str, Tensor] = {}
         self._steps, self._keeps = 0, True
         self._device = torch.device(run.device)
@@ -115,14 +117,24 @@ class Trainer:
     def fit(self) -> History:
         """Runs all epochs (or what resume leaves of them); ends with the best epoch's weights in place."""
         self._check_memory()
-        with library_threads(min(self.run.threads, get_threads())):
+        with library_threads(min(self.run.threads, get_threads())), self._drawing():
             return self._fit()
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """The module's dropout draws from the trainer's generator."""
+        for dropout in self._dropouts:
+            dropout.generator = self._generator
+        try:
+            yield
+        finally:
+            for dropout in self._dropouts:
+                dropout.generator = None  # generators can't be copied
 
     def _fit(self) -> History:
         first = self._resume()
         total = self.plan.epochs * self.batches.n_points
-        cuda = [self._device] if self._device.type == "cuda" else []
-        with self.run.progress.task(self.name, total) as task, torch.random.fork_rng(cuda, enabled=self._draws):
+        with self.run.progress.task(self.name, total) as task:
             task.advance(first * self.batches.n_points)
             for epoch in range(first, self.plan.epochs):
                 if self.history.stopped:
@@ -184,8 +196,7 @@ class Trainer:
 
     def _step(self, batch: Batch) -> float:
         lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
-        if self._draws:
-            self._seed(batch.generator.initial_seed())  # so that nn.Dropout depends on epoch and batch only
+        self._generator.manual_seed(batch.generator.initial_seed())  # dropout depends on epoch and batch only
         rows = {name: table.rows(batch.ids[name]) for name, table in self.tables.items()}
         loss = self.objective(batch, rows)
         value = float(loss.detach())
@@ -200,12 +211,6 @@ class Trainer:
         self._optimizer.step(lr)
         self._steps += 1
         return value
-
-    def _seed(self, seed: int) -> None:
-        """torch.manual_seed takes milliseconds where there is no CUDA: it notes each call for when there will be."""
-        torch.default_generator.manual_seed(seed)
-        if self._device.type != "cpu":
-            torch.manual_seed(seed)
 
     def _clip(self, rows: Mapping[str, Tensor]) -> None:
         if self.plan.clip is not None:

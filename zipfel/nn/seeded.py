@@ -1,0 +1,38 @@
+"""Layers that draw from a generator of their own: torch's one generator is shared by all threads, and networks that are
+trained side by side would take each other's draws."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def linear(n_in: int, n_out: int, generator: torch.Generator, *, bias: bool = True) -> nn.Linear:
+    """`nn.Linear` whose first weights, of the same spread, come from the generator."""
+    layer = nn.utils.skip_init(nn.Linear, n_in, n_out, bias=bias)
+    assert isinstance(layer, nn.Linear)
+    nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
+    if bias:
+        nn.init.uniform_(layer.bias, -(n_in**-0.5), n_in**-0.5, generator=generator)
+    return layer
+
+
+class Dropout(nn.Module):
+    """`nn.Dropout` that draws from `generator`, which the trainer sets and seeds by epoch and batch.
+
+    The draws are made on the CPU and moved, so that they are the same on every device.
+    """
+
+    generator: torch.Generator | None = None
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if not self.training or self.share == 0:
+            return inputs
+        kept = torch.empty(inputs.shape, dtype=inputs.dtype).bernoulli_(1 - self.share, generator=self.generator)
+        return inputs * kept.to(inputs.device).div_(1 - self.share)
