@@ -90,6 +90,13 @@ class LabelTree:
             leaf[labels[rows]] = (directions[rows] @ centres.T).argmax(axis=1)
         return LabelTree(leaf, self.depth)
 
+    def leaves(self, Y: sp.csr_matrix) -> sp.csr_matrix:
+        """(n, leaves) of ones: which leaves hold the labels Y (n, n_labels), all of which are in the tree."""
+        n, data = len(self.leaf), np.ones(len(self.leaf), dtype=np.float32)
+        found = sp.csr_matrix(Y @ sp.csr_matrix((data, self.leaf, np.arange(n + 1)), shape=(n, self.leaf.max() + 1)))
+        found.data[:] = 1
+        return found
+
     @property
     def n_branches(self) -> int:
         return (2 << self.depth) - 2

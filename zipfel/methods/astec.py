@@ -49,27 +49,27 @@ from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag
-from zipfel.nn.classifier_network import ClassifierNetwork, log_odds_classifiers
+from zipfel.nn.classifier_network import ClassifierNetwork, log_odds_classifiers, taken
 from zipfel.nn.encoder import ResidualEncoder
 from zipfel.nn.pairs import Pairs, pair_scores
 from zipfel.nn.score import candidate_scores, with_constant
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
 from zipfel.quantize import PRECISIONS
-from zipfel.ranking import PAD, Ranking
+from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
 from zipfel.training.batches import batch_size
+from zipfel.training.cycles import add_pairs
 from zipfel.training.held_out import hold_out, sample
 from zipfel.training.label_codes import centroids
-from zipfel.training.shortlist import Ids, Scored, check_label_ids, fused, ranked, sigmoid
+from zipfel.training.shortlist import Scored, best_share, check_label_ids, fused, rank_blocks, ranked, sigmoid
 from zipfel.training.two_searches import TwoSearches
 
 Array = npt.NDArray[np.float32]
 Places = npt.NDArray[np.integer[Any]]
-SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
-"""Values of beta and of gamma that are tried."""
-_BLOCK, _CLUSTERS = 512, (1000, 65_536)
+_CLUSTERS = 1000, 65_536
+"""Label clusters, at least and at most."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,7 @@ class Astec(Method):
         """(N, ^L) of ones: which clusters the labels Y (N, L) of the points (N, d) are in."""
         n = Y.shape[1]
         wanted = min(n, self.config.clusters or int(np.clip(n // 2, *_CLUSTERS)))
-        leaf = LabelTree.grow(n, np.arange(n), centroids(points, Y), max(1, -(-n // wanted)), rng).leaf
-        member = sp.csr_matrix((np.ones(n, dtype=np.float32), leaf, np.arange(n + 1)), shape=(n, leaf.max() + 1))
-        found = sp.csr_matrix(Y @ member)
-        found.data[:] = 1
-        return found
+        return LabelTree.grow(n, np.arange(n), centroids(points, Y), max(1, -(-n // wanted)), rng).leaves(Y)
 
     # -- modules 3 and 4, and the re-ranker
 
@@ -223,8 +219,7 @@ class Astec(Method):
         def extend(batch: Batch, rng: np.random.Generator) -> None:
             random = rng.integers(0, train.n_labels, (len(batch), drawn), dtype=np.int32)
             mine = np.hstack([shortlists[batch.rows], random])
-            pairs = Pairs.of(batch.Y.indptr, batch.Y.indices, mine, train.n_labels)
-            batch.ids["labels"], batch.extra["pairs"] = pairs.ids, pairs
+            add_pairs(batch, mine)
 
         return Batches(train.X, train.Y, size=self._size(train), seed=run.seed, extend=extend)
 
@@ -241,29 +236,17 @@ class Astec(Method):
 
     def _mistakes(self, v: Array, places: Places | None) -> Places:
         """(n, m) places of the labels with the largest logits, -1 where there are fewer."""
-        m, parts = min(self.config.mistakes, len(self.labels_)), []
-        for a in range(0, max(1, len(v)), _BLOCK):
-            mine = None if places is None else places[a : a + _BLOCK]
-            columns = topk(self.network_.logits(v[a : a + _BLOCK], mine), m)[0]
-            parts.append(_taken(mine, columns).astype(np.int32))
-        return np.concatenate(parts)
+        return self.network_.first_labels(v, places, min(self.config.mistakes, len(self.labels_)))
 
     # -- prediction
 
     def _choose_weights(self, valid: Points) -> tuple[float, float]:
         """(beta, gamma) with the best P@1 + P@3 + P@5 on held-out points, in turn; of equals the largest."""
-        c, v = self.config, self.network_.first(valid.X)
-        scored = self._scored(v)
-
-        def quality(beta: float, gamma: float) -> float:
-            found = evaluate(self._blended(valid.X, scored, beta, gamma, 5), valid.Y, ks=(1, 3, 5))
-            return sum(found[f"P@{k}"] for k in (1, 3, 5))
-
-        beta = max(SHARES, key=lambda beta: (quality(beta, 0), beta)) if c.beta is None else c.beta
+        c, scored = self.config, self._scored(self.network_.first(valid.X))
+        beta = best_share(lambda beta: self._blended(valid.X, scored, beta, 0, 5), valid.Y, c.beta)
         if self.reranker_ is None:
             return beta, 0.0
-        gamma = max(SHARES, key=lambda gamma: (quality(beta, gamma), gamma)) if c.gamma is None else c.gamma
-        return beta, gamma
+        return beta, best_share(lambda gamma: self._blended(valid.X, scored, beta, gamma, 5), valid.Y, c.gamma)
 
     def _scored(self, v: Array) -> Scored:
         """The shortlist with the classifiers' logits and the cosines to centroids."""
@@ -275,7 +258,7 @@ class Astec(Method):
         scores = fused(scored, beta)
         if self.reranker_ is not None and gamma:
             columns = topk(scores, min(self.config.mistakes, scores.shape[1]))[0]
-            logits = self.reranker_.logits(self.reranker_.first(X), _taken(scored.places, columns))
+            logits = self.reranker_.logits(self.reranker_.first(X), taken(scored.places, columns))
             added = np.zeros((len(scores), scores.shape[1] + 1), dtype=np.float32)  # pads write to the last column
             np.put_along_axis(added, columns, sigmoid(logits), axis=1)
             joined = np.float32(1 - gamma) * np.maximum(scores, 0) + np.float32(gamma) * added[:, :-1]
@@ -283,14 +266,10 @@ class Astec(Method):
         return ranked(self.labels_, scored.places, scores, k)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        blocks = [X[a : a + _BLOCK] for a in range(0, max(1, X.shape[0]), _BLOCK)]
-        return fill_blank(Ranking.concatenate([self._rank_block(block, k) for block in blocks]), self.priors_)
+        def rank(block: sp.csr_matrix) -> Ranking:
+            return self._blended(block, self._scored(self.network_.first(block)), self.beta_, self.gamma_, k)
 
-    def _rank_block(self, X: sp.csr_matrix, k: int) -> Ranking:
-        ranking = self._blended(X, self._scored(self.network_.first(X)), self.beta_, self.gamma_, k)
-        blank = np.diff(X.indptr) == 0
-        ranking.labels[blank], ranking.scores[blank] = PAD, -np.inf
-        return ranking
+        return fill_blank(rank_blocks(X, rank), self.priors_)
 
     # -- state
 
@@ -317,11 +296,3 @@ class Astec(Method):
 
 def _encoder(c: AstecConfig, seed: int) -> ResidualEncoder:
     return ResidualEncoder(c.dim, c.dropout, torch.Generator().manual_seed(seed), relu=True, bound=c.bound)
-
-
-def _taken(places: Places | None, columns: Ids) -> Places:
-    """(n, m) the places in columns (n, m), -1 where one is -1; places None: columns are places."""
-    if places is None:
-        return columns
-    found = np.take_along_axis(places, np.maximum(columns, 0), axis=1)
-    return np.where(columns >= 0, found, -1)

@@ -56,6 +56,7 @@ from zipfel.nn.bag import bag
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
 from zipfel.nn.unit import UnitEncoder, centroid_start
+from zipfel.nn.weights import read_weights, weights
 from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 from zipfel.regularizers.affinity import AFFINITIES
@@ -258,7 +259,7 @@ class Glas(Method):
 
     def state(self) -> State:
         vectors, index = self.labels_.state()
-        arrays = {**under("index", vectors), **under("encoder", self.encoder_.arrays()), "priors": self.priors_}
+        arrays = {**under("index", vectors), **under("encoder", weights(self.encoder_)), "priors": self.priors_}
         arrays |= pack_table("features", self.features_, self.config.precision)
         return State(arrays, {"index": index, "gap": self.gap_, "loss": self.loss_})
 
@@ -267,8 +268,7 @@ class Glas(Method):
         self.features_ = unpack_table("features", state.arrays, n_features, c.dim)
         self.priors_ = state.array("priors", shape=(n_labels,))
         self.encoder_ = self._encoder()
-        shapes = {name: array.shape for name, array in self.encoder_.arrays().items()}
-        self.encoder_.restore({name: state.array(f"encoder.{name}", shape=shape) for name, shape in shapes.items()})
+        read_weights(self.encoder_, state, "encoder")
         try:
             self.gap_, self.loss_ = dict(facts["gap"]), str(facts["loss"])
             self.labels_ = LabelVectors.restored(

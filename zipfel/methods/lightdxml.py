@@ -5,10 +5,10 @@ Mishra, Dasgupta, Jawanpuria, Mishra, Kumar: Light-weight Deep Extreme Multilabe
 Algorithm 1                                                                          here
 Step 1  x_i = TF-IDF weighted sum of token embeddings, then Z^x                      `_start`, `ResidualEncoder`
 Step 2  z_j = ReLU(W2 (W1 mu_j + b1) + b2), mu_j = mean of label j's x_i    Eq. 4-5  `LabelEncoder`
-        L_l = 1/N sum over positives of log(1 + ||x_i - z_j||^2)            Eq. 2    `embed_labels`
-Step 3  S_k(x_i) = the k labels of largest cos(x_i, z_j)                    Eq. 6    `_Cycles.rebuild`
+        L_l = 1/N sum over positives of log(1 + ||x_i - z_j||^2)            Eq. 2    `Cycles.embed`
+Step 3  S_k(x_i) = the k labels of largest cos(x_i, z_j)                    Eq. 6    `Cycles.shortlist`
 Step 4  sum over j in P_i and S_k(x_i) of BCE(w_j . x_i, y_ij)       Eq. 3, 7-8      `objective`
-Step 5  steps 2 to 4 again every ^e_label epochs, step 2 and 3 after the last        `_cycles`, `_finish`
+Step 5  steps 2 to 4 again every ^e_label epochs, step 2 and 3 after the last        `_trainer`, `_finish`
 Step 6  beta s(w_j . x_i) + (1 - beta) s(cos(x_i, z_j)), j in S_k(x_i)      Sec. F   `predict`
 
 What the paper leaves open, and the value here (docs/methods/lightdxml.md has the measurements):
@@ -54,19 +54,18 @@ from zipfel.nn.pairs import Pairs, pair_scores
 from zipfel.nn.score import with_constant
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
+from zipfel.nn.weights import read_weights, weights
 from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
-from zipfel.ranking import PAD, Ranking
+from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.batches import batch_size
+from zipfel.training.cycles import Cycles
 from zipfel.training.held_out import hold_out, sample
-from zipfel.training.label_codes import embed_labels, spread, start_classifiers
-from zipfel.training.shortlist import Ids, ShortlistScorer, fused, ranked
+from zipfel.training.label_codes import start_classifiers
+from zipfel.training.shortlist import Ids, ShortlistScorer, best_share, fused, rank_blocks, ranked
 
 Array = npt.NDArray[np.float32]
-BETAS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
-_BLOCK = 512
-"""Rows scored at a time."""
 LAST = 1_000_000
 """The cycle after the last epoch, for draws of its own."""
 
@@ -154,14 +153,14 @@ class LightDXML(Method):
         self.k_, known = self.config.k(len(labels)), Points(train.X, train.Y[:, labels])
         with run.timed("step 1: tokens"):
             self._start(known, labels, run)
-        cycles = _Cycles(self, known, run)
+        cycles = self._cycles(known, run)
         with run.timed("step 4: classifiers"):
             history = self._trainer(known, valid, cycles, run).fit()
-        run.timings["step 4: classifiers"] -= cycles.seconds(run)
+        run.timings["step 4: classifiers"] -= cycles.seconds
         self.facts_ = {"best_epoch": history.best_epoch, "stopped": history.stopped, "cycles": cycles.facts}
         self._finish(cycles, run)
         with run.timed("step 6: beta"):
-            self.beta_ = self._choose_beta(valid) if self.config.beta is None else self.config.beta
+            self.beta_ = best_share(lambda beta: self._ranked(valid.X, beta, 5), valid.Y, self.config.beta)
 
     # -- step 1
 
@@ -188,12 +187,24 @@ class LightDXML(Method):
 
     # -- steps 2 to 5
 
-    def _trainer(self, train: Points, valid: Points, cycles: _Cycles, run: Run) -> Trainer:
+    def _cycles(self, train: Points, run: Run) -> Cycles:
+        """Steps 2 and 3, as often as they are asked for."""
+        c, draw = self.config, torch.Generator().manual_seed(int(run.rng(6).integers(2**62)))
+        encoder = LabelEncoder(c.dim, relu=c.relu, start=c.label_start, generator=draw)
+        return Cycles(
+            self.encode, encoder, train, run,
+            epochs=c.label_epochs, lr=c.label_lr, k=self.k_, index=c.index, centred=c.centre,
+        )  # fmt: skip
+
+    def _trainer(self, train: Points, valid: Points, cycles: Cycles, run: Run) -> Trainer:
         c, checked = self.config, sample(valid)
 
         def before(epoch: int) -> None:
             if epoch % c.relabel_every == 0:
-                cycles.rebuild(epoch)
+                points, codes, mean = cycles.embed(epoch)
+                if epoch == 0 and c.start:
+                    start_classifiers(self.tables_["labels"], codes, mean, c.start)
+                cycles.shortlist(points, codes, mean, epoch)
 
         batches = Batches(
             train.X, train.Y, size=c.batch_for(train.n_points), seed=run.seed, keep=c.keep, extend=cycles.extend
@@ -218,39 +229,29 @@ class LightDXML(Method):
         every = build_index(self.tables_["labels"].numpy(), self.scorer_.labels, metric="inner", kind="exact")
         return evaluate(Ranking(*every.search(codes, 1)), points.Y, ks=(1,))["P@1"]
 
-    def _finish(self, cycles: _Cycles, run: Run) -> None:
+    def _finish(self, cycles: Cycles, run: Run) -> None:
         """Steps 2 and 3 once more, for the representations of the epoch that is kept."""
         c = self.config
-        hidden, codes = cycles.embed(LAST)
+        points, codes, mean = cycles.embed(LAST)
         self.tokens_ = rounded(self.tokens_, c.precision)
         classifiers, codes = (rounded(table, c.precision) for table in (self.tables_["labels"].numpy(), codes))
         del self.tables_
-        mean = hidden.mean(axis=0) if c.centre else np.zeros(c.dim, dtype=np.float32)
         with run.timed("step 3: shortlists"):
             found = ShortlistScorer(classifiers, codes, mean, self.scorer_.labels, self.scorer_.head)
             limit = len(codes) if c.score_all else 0
-            self.scorer_ = found.indexed(limit, c.index, hidden, self.k_, run.seed)
+            self.scorer_ = found.indexed(limit, c.index, points, self.k_, run.seed)
 
-    # -- step 6
-
-    def _choose_beta(self, valid: Points) -> float:
-        """The beta with the best P@1 + P@3 + P@5 on held-out points; of equals the largest."""
-        found = {beta: evaluate(self._ranked(valid.X, beta, 5), valid.Y, ks=(1, 3, 5)) for beta in BETAS}
-        return max(BETAS, key=lambda beta: (sum(found[beta][f"P@{k}"] for k in (1, 3, 5)), beta))
+    # -- step 6: predict
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         return fill_blank(self._ranked(X, self.beta_, k), self.priors_)
 
     def _ranked(self, X: sp.csr_matrix, beta: float, k: int) -> Ranking:
-        blocks = [X[a : a + _BLOCK] for a in range(0, max(1, X.shape[0]), _BLOCK)]
-        return Ranking.concatenate([self._rank_block(block, beta, k) for block in blocks])
+        def rank(block: sp.csr_matrix) -> Ranking:
+            found = self.scorer_.shortlist(self.encode(block), self.k_)
+            return ranked(self.scorer_.labels, found.places, fused(found, beta), k)
 
-    def _rank_block(self, X: sp.csr_matrix, beta: float, k: int) -> Ranking:
-        found = self.scorer_.shortlist(self.encode(X), self.k_)
-        ranking = ranked(self.scorer_.labels, found.places, fused(found, beta), k)
-        blank = np.diff(X.indptr) == 0
-        ranking.labels[blank], ranking.scores[blank] = PAD, -np.inf
-        return ranking
+        return rank_blocks(X, rank)
 
     def opinions(self, X: sp.csr_matrix, labels: Ids) -> Array:
         """(n, c) logits of the given labels; NaN for a label without a classifier and a document without features."""
@@ -262,7 +263,7 @@ class LightDXML(Method):
 
     def state(self) -> State:
         arrays, index = self.scorer_.state(self.config.precision)
-        arrays |= under("encoder", {name: tensor.numpy() for name, tensor in self.encoder_.state_dict().items()})
+        arrays |= under("encoder", weights(self.encoder_))
         arrays |= {**pack_table("tokens", self.tokens_, self.config.precision), "priors": self.priors_}
         return State(arrays, {"index": index, "beta": self.beta_, "k": self.k_, "training": self.facts_})
 
@@ -273,62 +274,4 @@ class LightDXML(Method):
         self.scorer_ = ShortlistScorer.restored(state.arrays, facts["index"], n_labels, c.dim, c.n_head)
         self.tokens_ = unpack_table("tokens", state.arrays, n_features, c.dim)
         self.encoder_ = ResidualEncoder(c.dim, 0.0, torch.Generator(), relu=c.point_relu)
-        shapes = {name: tuple(tensor.shape) for name, tensor in self.encoder_.state_dict().items()}
-        tensors = {name: state.array(f"encoder.{name}", shape=shape) for name, shape in shapes.items()}
-        self.encoder_.load_state_dict({name: torch.tensor(array) for name, array in tensors.items()})
-
-
-class _Cycles:
-    """Steps 2 and 3: label codes and each training point's shortlist; kept in checkpoints."""
-
-    def __init__(self, method: LightDXML, train: Points, run: Run) -> None:
-        c = method.config
-        self.method, self.train, self.run, self.before = method, train, run, dict(run.timings)
-        draw = torch.Generator().manual_seed(int(run.rng(6).integers(2**62)))
-        self.encoder = LabelEncoder(c.dim, relu=c.relu, start=c.label_start, generator=draw)
-        self.shortlists = np.zeros((train.n_points, method.k_), dtype=np.int32)
-        self.facts: list[dict[str, float]] = []
-
-    def rebuild(self, epoch: int) -> None:
-        hidden, codes = self.embed(epoch)
-        c, k = self.method.config, self.method.k_
-        mean = hidden.mean(axis=0) if c.centre else np.zeros(c.dim, dtype=np.float32)
-        if epoch == 0 and c.start:
-            start_classifiers(self.method.tables_["labels"], codes, mean, c.start)
-        with self.run.timed("step 3: shortlists"):
-            if k == len(codes):
-                self.shortlists[:] = np.arange(k)
-                return
-            seed = int(self.run.rng(7, epoch).integers(2**31))
-            index = build_index(codes - mean, kind=c.index, queries=hidden - mean, k=k, recall=0.8, seed=seed)
-            self.shortlists[:] = index.search(hidden - mean, k)[0]
-
-    def embed(self, epoch: int) -> tuple[Array, Array]:
-        """Step 2: (n, d) points and (L, d) label codes."""
-        c = self.method.config
-        hidden = self.method.encode(self.train.X)
-        with self.run.timed("step 2: label codes"):
-            codes, losses = embed_labels(
-                self.encoder, hidden, self.train.Y, epochs=c.label_epochs, lr=c.label_lr, run=self.run, cycle=epoch
-            )
-        self.facts.append({"epoch": epoch, "eq2_first": losses[0], "eq2_last": losses[-1], "spread": spread(codes)})
-        return hidden, codes
-
-    def extend(self, batch: Batch, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing is drawn
-        """Gives the batch the pairs of Eq. 3."""
-        mine = self.shortlists[batch.rows]
-        pairs = Pairs.of(batch.Y.indptr, batch.Y.indices, mine, self.train.n_labels)
-        batch.ids["labels"], batch.extra["pairs"] = pairs.ids, pairs
-
-    def seconds(self, run: Run) -> float:
-        """That steps 2 and 3 took so far in this fit."""
-        steps = ("step 2: label codes", "step 3: shortlists")
-        return sum(run.timings.get(step, 0.0) - self.before.get(step, 0.0) for step in steps)
-
-    def state(self) -> dict[str, Tensor]:
-        encoder = {name: tensor.clone() for name, tensor in self.encoder.state_dict().items()}
-        return {"shortlists": torch.from_numpy(self.shortlists), **encoder}
-
-    def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.shortlists = state["shortlists"].numpy().copy()
-        self.encoder.load_state_dict({name: tensor for name, tensor in state.items() if name != "shortlists"})
+        read_weights(self.encoder_, state, "encoder")

@@ -20,6 +20,7 @@ from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.contributions import contributions
 from zipfel.nn.seeded import linear
 from zipfel.nn.table import Table
+from zipfel.nn.weights import read_weights, weights
 from zipfel.points import Points
 from zipfel.quantize import rounded
 from zipfel.state import State
@@ -123,21 +124,19 @@ class Trained:
         kept, and labels that Y lacks get a logit that none of the others falls to."""
         never = np.bincount(Y.indices, minlength=Y.shape[1]) == 0
         tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
-        weights = {name: table.weights for name, table in tables.items()}
+        trained = {name: table.weights for name, table in tables.items()}
         words = torch.from_numpy(rounded(tables["features"].numpy(), _WORDS))
-        return cls(network.eval(), {**weights, "features": words})
+        return cls(network.eval(), {**trained, "features": words})
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What prediction needs, by name: the encoder's labels have done their work."""
-        weights = {name: tensor.numpy() for name, tensor in self.network.state_dict().items()}
         tables = {name: self.tables[name].numpy() for name in _KEPT}
-        return {**weights, **tables, "features": tables["features"].astype(_WORDS)}
+        return {**weights(self.network), **tables, "features": tables["features"].astype(_WORDS)}
 
     @classmethod
     def restored(cls, network: LabelAutoencoder, state: State, shapes: Mapping[str, tuple[int, int]]) -> Trained:
         """The counterpart of `arrays`; shapes: of the tables that prediction needs."""
-        for name, tensor in network.state_dict().items():
-            tensor.copy_(torch.from_numpy(state.array(name, shape=tuple(tensor.shape))))
+        read_weights(network, state)
         tables = {name: state.array(name, shape=shapes[name]) for name in _KEPT}
         return cls(network.eval(), {name: torch.from_numpy(table.astype(np.float32)) for name, table in tables.items()})
 

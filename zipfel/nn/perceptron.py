@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from zipfel.kernels.bag import encode_bag
+from zipfel.nn.weights import read_weights, weights
 from zipfel.state import State
 
 Floats = npt.NDArray[np.float32]
@@ -57,12 +58,11 @@ class Embedding:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """W1 and the network's parameters by name."""
-        return {"W1": self.W1, **{name: tensor.numpy() for name, tensor in self.network.state_dict().items()}}
+        return {"W1": self.W1, **weights(self.network)}
 
     @classmethod
     def restored(cls, network: Perceptron, state: State, prefix: str, n_features: int) -> Embedding:
         """The counterpart of `arrays`; network: an untrained one of the right size."""
-        for name, tensor in network.state_dict().items():
-            tensor.copy_(torch.from_numpy(state.array(f"{prefix}.{name}", shape=tuple(tensor.shape))))
+        read_weights(network, state, prefix)
         W1 = state.array(f"{prefix}.W1", shape=(n_features, len(network.bias1)))
         return cls(W1, network.eval())

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 def linear(n_in: int, n_out: int, generator: torch.Generator, *, bias: bool = True) -> nn.Linear:
     """`nn.Linear` whose first weights, of the same spread, come from the generator."""
-    layer = nn.utils.skip_init(nn.Linear, n_in, n_out, bias=bias)
-    assert isinstance(layer, nn.Linear)
+    layer = nn.Linear(n_in, n_out, bias=bias, device="meta").to_empty(device="cpu")  # draws nothing
     nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
     if bias:
         nn.init.uniform_(layer.bias, -(n_in**-0.5), n_in**-0.5, generator=generator)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,13 +63,6 @@ class UnitEncoder(nn.Module):
         self.eval()
         found: npt.NDArray[np.float32] = self(torch.from_numpy(bags)).numpy()
         return found
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: tensor.numpy() for name, tensor in self.state_dict().items()}
-
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """The counterpart of `arrays`; raises where a name or a shape differs."""
-        self.load_state_dict({name: torch.tensor(array) for name, array in arrays.items()})
 
 
 def centroid_start(labels: npt.NDArray[np.float32], codes: npt.NDArray[np.float32], Y: sp.csr_matrix) -> None:
