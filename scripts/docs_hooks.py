@@ -67,7 +67,7 @@ def cli_page() -> str:
     lines = ["# Commands", "", "Generated from `--help`.", ""]
     for name, command in commands():
         context = click.Context(command, info_name=name)
-        usage = " ".join(command.collect_usage_pieces(context))
+        usage = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), " ".join(command.collect_usage_pieces(context)))
         lines += [f"## {name}", "", f"`{name} {usage}`", "", *_paragraphs(command.help or ""), ""]
         rows = [row for parameter in command.params if (row := _parameter_row(parameter))]
         if rows:

@@ -18,8 +18,9 @@ def filled(markdown: str) -> str:
     return re.sub(r"<!-- (\w+) -->", lambda found: TABLES[found[1]]() if found[1] in TABLES else found[0], markdown)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> str:
+    """numbers: columns at the right that are aligned to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---" * (len(head) - numbers) + "|---:" * numbers + "|"]
     return "\n".join([*lines, *("| " + " | ".join(map(cell, row)) + " |" for row in rows)])
 
 
@@ -126,31 +127,47 @@ def gains_table() -> str:
 # -- measurements
 
 
-def systems_table(data: Sequence[str] = ()) -> str:
-    """Every system of `peers.jsonl` on every data set, or on those that are named."""
-    return measured_table([row for row in read_lines("peers.jsonl") if not data or row["data"] in data])
+def systems_table() -> str:
+    """Every system of `peers.jsonl`, a table a data set."""
+    return tables_by_data(read_lines("peers.jsonl"))
+
+
+def chosen_systems_table(data: Sequence[str]) -> str:
+    """Every system on the data sets that are named, in one table."""
+    rows = [row for name in data for row in read_lines("peers.jsonl") if row["data"] == name]
+    return measured_table(rows, ["data"])
 
 
 def methods_table() -> str:
-    """Every method of `methods.jsonl`."""
-    return measured_table(read_lines("methods.jsonl"))
+    """Every method of `methods.jsonl`, a table a data set."""
+    return tables_by_data(read_lines("methods.jsonl"))
 
 
-def measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A row for each system, a column for each data set."""
-    names = list(dict.fromkeys(row["data"] for row in rows))
-    found = []
-    for system in dict.fromkeys(row["system"] for row in rows):
-        of = {row["data"]: row for row in rows if row["system"] == system}
-        found.append([system, *(system_cell(of.get(name)) for name in names)])
-    return table(["", *names], found)
+def tables_by_data(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = dict.fromkeys(row["data"] for row in rows)
+    tables = [f"**{name}**\n\n" + measured_table([row for row in rows if row["data"] == name]) for name in names]
+    return "\n\n".join(tables)
 
 
-def system_cell(row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return ""
-    quality = f"{row['P@1']:.1f} / {row['P@5']:.1f} / {row['PSP@5']:.1f}"
-    return f"{quality}, {row['train_s']:.2g} s, {row['model_mb']:.3g} MB, {row['single_ms']:.2f} ms"
+MEASURED: Mapping[str, tuple[str, str]] = {
+    **{name: (name, ".1f") for name in ("P@1", "P@3", "P@5", "PSP@1", "PSP@5")},
+    "train_s": ("training, s", ".2g"),
+    "model_mb": ("model, MB", ".3g"),
+    "single_ms": ("one document, ms", ".2f"),
+}
+"""Of a system's figures: column and format."""
+
+
+def measured_table(rows: Sequence[Mapping[str, Any]], before: Sequence[str] = ()) -> str:
+    """A row for each system. before: keys that become columns on the left."""
+    head = [*before, "system", *(title for title, _ in MEASURED.values())]
+    lines = [[*(row[key] for key in before), row["system"], *figures(row)] for row in rows]
+    return table(head, lines, numbers=len(MEASURED))
+
+
+def figures(row: Mapping[str, Any]) -> list[str]:
+    return [f"{float(format(row[key], kind)):g}" if kind[-1] == "g" else format(row[key], kind)
+            for key, (_, kind) in MEASURED.items()]  # fmt: skip
 
 
 def abilities_table() -> str:

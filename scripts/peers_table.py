@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from docs_tables import systems_table
+from docs_tables import chosen_systems_table
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "peers.jsonl", ROOT / "README.md"
-SHOWN = ("debian-tags", "debian-deps", "eurlex57k")
+SHOWN = ("debian-tags", "eurlex57k")
 """Data sets of the README's table."""
 NAMES = {"auto": "zipfel", "auto:quick": "zipfel quick", "omikuji-parabel": "omikuji Parabel"}
 NAMES |= {"omikuji-bonsai": "omikuji Bonsai", "pecos": "PECOS XR-Linear", "napkinxc": "napkinXC PLT"}
@@ -43,12 +43,12 @@ def main(words: list[str]) -> None:
         fresh = [of_run(run) for run in read(Path(word))]
         keys = {(row["data"], row["system"]) for row in fresh}
         rows = [row for row in rows if (row["data"], row["system"]) not in keys] + fresh
-    order = list(dict.fromkeys(row["data"] for row in read(RESULTS)))
-    systems = list(dict.fromkeys(row["system"] for row in read(RESULTS)))
+    order = list(dict.fromkeys(row["data"] for row in [*read(RESULTS), *rows]))
+    systems = list(dict.fromkeys(row["system"] for row in [*read(RESULTS), *rows]))
     rows.sort(key=lambda row: (order.index(row["data"]), systems.index(row["system"])))
     RESULTS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
-    block = f"{START}\n{systems_table(SHOWN)}\n{END}"
+    block = f"{START}\n{chosen_systems_table(SHOWN)}\n{END}"
     PAGE.write_text(re.sub(f"{START}.*{END}", lambda _: block, text, flags=re.S), encoding="utf-8")
 
 
