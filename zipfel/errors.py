@@ -1,4 +1,4 @@
-"""What the user did wrong, in words: what is wrong, the rule, the value that came, and what to do."""
+"""Errors that a user can correct. A message says what is wrong, the rule, the value, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who does a part's separable work, and who holds the weights of which labels: this process, or workers of a cluster.
+"""Where the separable work of a part runs and where the weights of labels are kept: in this process or in the workers
+of a cluster.
 
 A part that can be cut into independent tasks asks `current_executor`. Where there is none, it works as always. Where
 there is one, it hands over a function of the module level, what all tasks share, and the tasks. What comes back is the

@@ -1,5 +1,5 @@
-"""Why a document got its labels: its words, the training points that voted and each kind of evidence, with what they
-added to the score; as data, in colour for the terminal, and as HTML."""
+"""Why a document got its labels. Words, voting training points and kinds of evidence are listed with what they added to
+the score. The explanation is data, coloured text for the terminal, or HTML."""
 
 from __future__ import annotations
 
@@ -214,7 +214,8 @@ def cut(text: str, tokens: Sequence[Token], place: Mapping[str, int]) -> list[tu
 
 
 def to_terminal(pieces: Sequence[str], weights: Sequence[float]) -> str:
-    """The pieces as one line, each on a background as strong as its weight; for terminals with 256 colours."""
+    """The pieces as one line for terminals with 256 colours. The background of each piece is as strong as its
+    weight."""
     shown = []
     for piece, share in zip(pieces, _shares(weights), strict=True):
         shade = _SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))]
@@ -229,7 +230,7 @@ def _printable(sign: str) -> str:
 
 
 def to_html(pieces: Sequence[str], weights: Sequence[float]) -> str:
-    """The pieces as a paragraph, each with any weight on a background as strong as that."""
+    """The pieces as a paragraph. The background of each piece is as strong as its weight."""
     spans = [
         f'<span style="background:rgba(255,140,0,{share:.2f})">{html.escape(piece)}</span>'
         if share

@@ -1,4 +1,4 @@
-"""What one run is given besides its data: seed, threads, device, time budget, checkpoints, and whom to tell."""
+"""Settings of one run besides its data: seed, threads, device, time budget, checkpoints and progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Task(Protocol):
 
 
 class Progress(Protocol):
-    """Whom a run tells what it is doing."""
+    """Shows what a run is doing."""
 
     def task(self, name: str, total: float | None = None) -> _TaskContext: ...
 
@@ -66,7 +66,8 @@ class Silent:
 
 
 def check_device(device: str) -> None:
-    """Nothing is quietly trained on another device than was asked for."""
+    """Raises an error if the device is unknown or missing. zipfel never trains on another device than the user
+    chose."""
     if device == "cpu":
         return
     kind, _, number = device.partition(":")

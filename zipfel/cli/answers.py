@@ -1,4 +1,4 @@
-"""How `zipfel predict` shows its answers: as JSON lines, as a line a document, or as a table a document."""
+"""Output of `zipfel predict`: JSON lines, one line for each document, or one table for each document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the command line speaks: progress on a terminal's stderr, tables and JSON on stdout, errors in one sentence."""
+"""Output of the command line: progress on a terminal's stderr, tables and JSON on stdout, errors in one sentence."""
 
 from __future__ import annotations
 

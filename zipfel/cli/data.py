@@ -277,7 +277,7 @@ def _write(parts: list[tuple[Dataset, Path]], to: str, *, as_json: bool, source:
 
 
 def refuse_existing(targets: list[Path], source: str = "", *, force: bool) -> None:
-    """Nothing is replaced that nobody asked for, and the input never."""
+    """Refuses to replace a file without --force, and to replace the input at all."""
     from zipfel.errors import ParameterError
 
     for target in targets:

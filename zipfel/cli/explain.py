@@ -1,4 +1,4 @@
-"""`zipfel explain`: the words, and the training documents, that speak for a document's labels."""
+"""`zipfel explain`: the words and the training documents that raise the scores of a document's labels."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Service:
         raise ServiceError(f"the service at {self._address} answered {status}: {told.get('message', '')}{hint}")
 
     def _send(self, method: str, path: str, data: bytes | None, *, again: bool = True) -> tuple[int, Any, float]:
-        """(status, answer, seconds to wait). A connection that the service closed meanwhile is opened anew."""
+        """(status, answer, seconds to wait). Opens a new connection if the service has closed the old one."""
         try:
             self._connection.request(method, self._prefix + path, data, self._headers)
             answer = self._connection.getresponse()

@@ -85,7 +85,8 @@ def set_table(scores: Mapping[str, float], threshold: str) -> Table:
 
 
 def reliability_table(found: Reliability, k: int) -> Table:
-    """A bar for each bin of probability: as long as the share of its labels that are true; | marks the probability."""
+    """A bar for each bin of probability. Its length is the share of the bin's labels that are true; | marks the mean
+    probability."""
     title = f"reliability of the first {k}: ECE {100 * found.error:.2f} %"
     table = Table(title=title, title_justify="left", header_style="bold")
     for column, justify in (("probability", "right"), ("true", "right"), ("labels", "right"), ("", "left")):

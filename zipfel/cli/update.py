@@ -98,7 +98,7 @@ def _why(dataset: Dataset) -> str:
 
 
 def _learn(model: Zipfel, file: Path) -> int:
-    """Adds the texts of which labels were accepted since the last time; returns how many there are."""
+    """Adds the texts with labels that were accepted since the last update; returns their number."""
     from zipfel.serve.feedback import read_feedback
 
     found = read_feedback(file, after=int(model.training_.get(LAST_FEEDBACK, 0)))

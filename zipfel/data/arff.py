@@ -1,4 +1,5 @@
-"""Mulan's (and MEKA's) ARFF: attributes, of which some are labels, then sparse {i v,i v} or dense v,v,v rows.
+"""ARFF as Mulan and MEKA write it. First come the attributes, some of them labels, then sparse {i v,i v} or dense v,v,v
+rows.
 
 Which attributes are labels is said by Mulan's XML (given, or beside as NAME.xml for NAME.arff, NAME-train.arff and
 NAME-test.arff), or by MEKA's "-C n" in the relation's name: the first n attributes, or the last n where n is negative.

@@ -17,7 +17,7 @@ _PART = re.compile(r"[-_.](?:train|test|valid|dev)$", re.IGNORECASE)
 def label_names_of(
     path: str, xml: str | Path | None, relation: str, attributes: list[str], *, need_labels: bool
 ) -> set[str]:
-    """The names of the attributes that are labels; empty only where labels are not needed and nobody names any."""
+    """The names of the attributes that are labels. The list is empty only if labels are not needed and not named."""
     if xml is None:
         xml = xml_beside(path)
     if xml is not None:

@@ -1,9 +1,9 @@
 """CSV and TSV with a header line: text columns and a column whose cells hold the labels.
 
 The separator of the columns is a tab, comma or semicolon, whichever splits the header most. Labels in a cell are split
-at `label_separator`; where it is not given, the first of | ; , tab that occurs in the first rows is it, then a
-space where all labels are numbers. Cells may also be lists as JSON, pandas or NumPy write them, or <URI> <URI>. An
-empty cell is a row without labels. A table "text TAB <URI> <URI>" needs no header, as in Annif's corpora.
+at `label_separator`. If it is not given, it is the first of | ; , tab that occurs in the first rows, or a space if all
+labels are numbers. Cells may also be lists as JSON, pandas or NumPy write them, or <URI> <URI>. An empty cell is a row
+without labels. A table "text TAB <URI> <URI>" needs no header, as in Annif's corpora.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def detect(head: bytes, name: str, suffix: str, *, need_labels: bool) -> str:
 def detect_documents(head: bytes, name: str, suffix: str, text_column: str | None, *, texts: bool) -> str:
     """The format of documents to be tagged; suffix "" for standard input.
 
-    texts: for a model that reads texts, what the suffix does not say is plain text, or JSON lines where the first line
-    is an object with a text. A CSV or XMC header is never guessed: it may be the first document.
+    texts: the model reads texts. A file with an unknown suffix then counts as plain text, or as JSON lines if its first
+    line is an object with a text. A CSV or XMC header is never guessed: it may be the first document.
     """
     _refuse_other_programs(head, name, suffix)
     if suffix in _BY_SUFFIX:

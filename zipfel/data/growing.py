@@ -46,7 +46,7 @@ class Growing:
 
 
 class GrowingCSR:
-    """A sparse matrix of float32 that gets its rows in order; columns are sorted and unique within each row."""
+    """A sparse float32 matrix that is built row by row. Columns are sorted and unique within each row."""
 
     def __init__(self) -> None:
         self.lengths = Growing(np.int32)  # entries a row

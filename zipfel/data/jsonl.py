@@ -1,8 +1,8 @@
 """JSON lines: {"text": "...", "labels": ["a", "b"], "id": "..."} a line; id is optional, blank lines are skipped.
 
-Instead of (or beside) a text a row may have "features": {"12": 0.5}, whose keys are column numbers counted from 0;
-`write` does so for a data set that has no texts. Labels and ids may be numbers; null or [] is a row without labels.
-A label may be an object with a "uri", "id" or "label", as Annif writes its subjects.
+A row may have "features": {"12": 0.5} instead of a text, or besides it. The keys are column numbers, counted from 0.
+`write` writes features if a data set has no texts. Labels and ids may be numbers; null or [] is a row without labels. A
+label may be an object with a "uri", "id" or "label", as Annif writes its subjects.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ class Journal:
 
 
 class PackWriter:
-    """The files of one folder. Work on the same source goes on where the journal ends; else all begins anew."""
+    """The files of one folder. Packing the same source continues where the journal ends. Any other source starts from
+    the beginning."""
 
     def __init__(self, folder: Path, source: dict[str, Any]) -> None:
         self.folder, self._source = folder, source

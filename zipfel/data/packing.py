@@ -1,7 +1,7 @@
 """`pack`: any data file to a folder of memory-mapped arrays, in one pass, with flat memory, resumable.
 
-Rows are appended to files in a hidden folder beside OUT. A journal says after each piece how long every file is; work
-that was stopped goes on from there. When all is complete, the folder is renamed to OUT.
+Rows are appended to files in a hidden folder beside OUT. After each piece, a journal records the length of every file.
+Packing that was stopped continues from the last record. When all is complete, the folder is renamed to OUT.
 """
 
 from __future__ import annotations

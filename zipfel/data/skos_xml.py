@@ -1,7 +1,7 @@
 """SKOS in RDF/XML, read by expat as a stream of elements: only what concepts need.
 
-Safe with files of strangers: nothing outside of the file is fetched, and entities may only be short and flat, as
-abbreviations of namespaces are.
+Untrusted files are safe to read: the parser fetches nothing, and it accepts only short and flat entities, such as
+abbreviations of namespaces.
 """
 
 from __future__ import annotations

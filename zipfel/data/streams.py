@@ -41,10 +41,10 @@ def bare_suffix(path: str | Path) -> str:
 
 
 class Stream:
-    """The decompressed bytes of one file; `name` is what errors call it, `size` its bytes where that is known.
+    """The decompressed bytes of one file. `name` appears in errors; `size` is the file's length in bytes, if known.
 
-    live: a read returns what is there, and the head is no more than the first line needs, so that a pipe's first line
-    can be answered before the next one is written.
+    live: a read returns as soon as there is data, and the head ends with the first line. The first line of a pipe can
+    then be answered before the second is written.
     """
 
     def __init__(self, raw: BinaryIO, name: str, suffix: str = "", *, live: bool = False) -> None:

@@ -1,8 +1,8 @@
 """svmlight / libsvm, multi-label: lines of "l1,l2 f:v f:v" without a header; '#' begins a comment.
 
-Ids are taken as they stand, so that parts of one data set always agree: a file that counts from 1 merely gets an
-empty column 0. The matrix is as wide as its largest id asks for. A line without any character is no row; a row that
-has neither labels nor features is a line with a space, which is how scikit-learn writes it too.
+Ids are taken as they are, so that the parts of a data set agree. If a file counts from 1, column 0 stays empty. The
+matrix is as wide as its largest id asks for. A line without any character is no row; a row that has neither labels nor
+features is a line with a space, which is how scikit-learn writes it too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Synthetic data of any size that behaves like the real thing: few labels have most points, and features tell labels.
 
-Each label owns a ring of signature features, drawn once by a hash. A point draws a label by a power law, some of its
-further labels from the neighbourhood of the first (so that labels keep company), then a stretch of each label's ring,
-and fills up with background features that say nothing.
+Each label owns a ring of signature features, drawn once by a hash. A point draws its first label by a power law. Some
+of its other labels come from the neighbourhood of the first, so that labels co-occur. Each label adds a stretch of its
+ring of features. Background features that depend on no label fill up the row.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _hashed(keys: Ints, seed: int) -> npt.NDArray[np.float64]:
 
 
 def _skewed(uniform: npt.NDArray[np.float64], n: int, power: int) -> Ints:
-    """0..n-1, of which the low ones come often."""
+    """Random numbers from 0 to n - 1. Low numbers are more frequent than high ones."""
     return np.minimum((uniform**power * n).astype(np.int64), n - 1)
 
 

@@ -55,8 +55,8 @@ class LabelFinder:
                     self._levels[level].setdefault(key, []).append(i)
 
     def find(self, label: str) -> list[int]:
-        """Positions: of the one concept with that identifier; else of all with that preferred name; else with any
-        such name; else with any such name in upper or lower case."""
+        """Positions of the concepts that match, by the first rule that finds any: the identifier, a preferred name, any
+        name, any name with case ignored."""
         position = self._positions.get(clean_id(label))
         if position is not None:
             return [position]
@@ -72,8 +72,8 @@ def match_labels(
     """The data with a column for every concept, the vocabulary in the order of these columns, and the labels that are
     no concept, or the name of several; `unknown` says whether they are skipped or refused.
 
-    Labels keep the names by which the data calls them, and stand first; concepts without a document follow, called as
-    most others are: by identifier, `<URI>` or name.
+    Labels keep the data's names for them and come first. Concepts without a document follow. They are named like most
+    labels: by identifier, `<URI>` or name.
     """
     if unknown not in UNKNOWN_LABELS:
         raise ParameterError(f"unknown_labels must be one of {', '.join(UNKNOWN_LABELS)}; got {unknown!r}")

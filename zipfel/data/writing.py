@@ -68,7 +68,7 @@ def write(
 
 
 def format_of(path: str | Path, format: str = "auto") -> str:  # noqa: A002 - the word users look for
-    """What `write` will write; "auto" goes by the suffix, and is XMC where it says nothing."""
+    """The format that `write` uses. "auto" chooses by the suffix, and XMC for an unknown suffix."""
     kind = _BY_SUFFIX.get(bare_suffix(path), formats.XMC) if format == "auto" else format
     if kind not in WRITABLE:
         raise ParameterError(f"cannot write the format {kind!r}{nearest(kind, WRITABLE)}")

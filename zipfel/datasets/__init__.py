@@ -23,7 +23,7 @@ EXAMPLES = {
         "Role-playing game in which you explore a dungeon and fight monsters",
     ]
 }
-"""Texts that nobody has tagged, for demos."""
+"""Texts without labels, for demos."""
 
 
 def load(name: str) -> tuple[Dataset, Dataset]:

@@ -1,4 +1,4 @@
-"""Copies of fitted things that share their arrays: what a change builds on, so that the original stays as it is.
+"""Copies of fitted objects that share their arrays. A change works on the copy and leaves the original as it is.
 
 >>> import numpy as np
 >>> before = {"counts": np.ones(2), "names": ["a"]}
@@ -23,7 +23,7 @@ _OPEN = ("zipfel.", "scipy.sparse.")
 
 
 def copied(thing: T) -> T:
-    """A copy of all objects in it; arrays are shared, so nobody may write into those of either.
+    """A copy of all objects in it. Both share their arrays, so neither may change an array in place.
 
     Other threads may use the original meanwhile and fill its caches.
     """

@@ -290,7 +290,7 @@ class Deciding(Snapshots):
 
     @holding_signals
     def calibrate(self: Self, X: Any, y: Any = None, *, text: Names = None, labels: str | None = None) -> Self:
-        """Learns probabilities and thresholds anew from tagged documents that the model was not trained on.
+        """Learns new probabilities and thresholds from tagged documents that the model was not trained on.
 
         The ranking stays the same. A hundred documents already help if they differ from the training set.
 

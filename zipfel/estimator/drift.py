@@ -1,8 +1,8 @@
 """What a model has learnt since it was fitted, and whether that asks for fitting it again.
 
-Each update first ranks its documents with the model as it was. Their labels tell how often the best label was right,
-and the model's own probabilities how often it should have been: where the first is clearly lower, the documents have
-moved away from those that the model was fitted on.
+Each update first ranks its documents with the model as it was. Their labels show how often the best label was right;
+the model's probabilities say how often it should have been. If the first is clearly lower, the documents have drifted
+away from the training set.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MOST_JUDGED = 2000
 _LESS, _SURE = 0.02, 2.0
 """The best label is right so much more seldom than it should be, and by so many standard errors."""
 _MANY, _NEW_LABELS, _NEW_WORDS = 0.5, 0.1, 1.0
-"""Documents in comparison with those that were fitted, labels of new documents that were not known before, and words
-in comparison with those that were known, from which on a model is to be fitted again."""
+"""Shares from which on a model should be fitted again: added documents in relation to fitted ones, labels of new
+documents that were unknown, and new words in relation to known ones."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Growth:
         )
 
     def reasons(self) -> list[str]:
-        """Why the model should be fitted again, one sentence each; empty where nothing speaks for it."""
+        """The reasons to fit the model again, one sentence each; empty if there is none."""
         found = []
         if self.judged and self.expected - self.right > max(_LESS * self.judged, _SURE * math.sqrt(self.variance)):
             found.append(
@@ -88,7 +88,7 @@ class Growth:
     def advice(self) -> str:
         """One sentence for the user."""
         reasons = self.reasons()
-        return "fit again: " + "; ".join(reasons) if reasons else "nothing speaks for fitting again yet"
+        return "fit again: " + "; ".join(reasons) if reasons else "no new fit is needed yet"
 
     def facts(self) -> dict[str, Any]:
         """For config.json, with what `zipfel info` shows."""

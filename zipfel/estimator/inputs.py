@@ -78,7 +78,7 @@ def as_dataset_of_any(X: Any, Y: Any, *, text: Names = None, labels: str | None 
 
 
 def aligned(data: Dataset, names: LabelNames, n_labels: int) -> Dataset:
-    """The data with a model's labels as its first columns; labels that the model does not know stand behind them."""
+    """The data with a model's labels as the first columns. Labels that are unknown to the model follow."""
     if names is not None and data.label_names is not None:
         return data if list(data.label_names) == list(names) else data.relabel(names, extend=True)
     if data.n_labels > n_labels and (names is None) != (data.label_names is None):
@@ -193,7 +193,7 @@ def _rows_of(Y: Any) -> list[Any]:
 
 
 def _refuse_joined(rows: list[str]) -> None:
-    """Raises where each string would be one label, and many look like several."""
+    """Raises an error if the labels are strings and many of them look like several labels in one string."""
     for separator in "|;,\t":
         joined = [row for row in rows if separator in row]
         if len(joined) * 10 > len(rows):

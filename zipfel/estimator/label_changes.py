@@ -1,7 +1,7 @@
 """Labels that were retired or merged after a model was fitted: what that does to its answers and to new documents.
 
 The model itself stays as it is. A retired label is never predicted; a label that was merged into another counts as the
-other. Both are undone by nothing but fitting anew or by an older copy of the model folder.
+other. Only a new fit or an older copy of the model folder undoes them.
 """
 
 from __future__ import annotations

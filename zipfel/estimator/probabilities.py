@@ -1,7 +1,8 @@
 """A method fitted together with the calibration that makes its scores probabilities.
 
-The documents that calibrate are ones that the method has not trained on: those that it held out itself; for a method
-that is cheap to fit, a part of train that the final fit has again; for the others a small part of train that stays out.
+The calibration learns from documents that the method was not trained on. If a method holds out documents itself, these
+are used. A cheap method is fitted twice, first without a part of train. For the other methods a small part of train
+stays out.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def label_counts(points: Points) -> npt.NDArray[np.int64]:
 
 
 def rank_held_out(method: Method, asked: Points, counts: npt.NDArray[np.integer]) -> HeldOutRanking:
-    """The best labels of documents whose true labels are known; without those that the method knows nothing of.
+    """The best labels of documents with known true labels. Documents without any known feature are left out.
     counts: (n_labels,) training points of each label."""
     width = min(RANKS, asked.n_labels)
     blocks = [slice(a, a + _BLOCK) for a in range(0, max(1, asked.n_points), _BLOCK)]
@@ -108,7 +109,7 @@ def with_probabilities(
 
 
 def _is_prior(method: Method, ranking: Ranking) -> npt.NDArray[np.bool_]:
-    """(n,) documents that a method knows nothing of: the labels' shares of the training documents are their scores."""
+    """(n,) documents without any known feature. Their scores are the labels' shares of the training documents."""
     priors = getattr(method, "priors_", None)
     if priors is None:
         return np.zeros(len(ranking), dtype=bool)

@@ -79,9 +79,9 @@ class RowMaker:
     def read(self, X: Any) -> tuple[sp.csr_matrix, Texts | None]:
         """Rows and texts of a Dataset, a list of texts or a feature matrix; unknown words are ignored.
 
-        A matrix must have the columns that the model was trained on. A file need not: sparse formats say only as
-        many columns as they use, so columns that the model does not know are ignored, and missing ones are empty.
-        Ready-made features come without texts.
+        A matrix must have the columns that the model was trained on. A file need not: sparse formats name only the
+        columns that they use. Unknown columns are ignored, and missing ones are empty. Ready-made features come without
+        texts.
         """
         texts, features = (X.texts, X.X) if isinstance(X, Dataset) else as_features(X)
         if self.vectorizer is not None:

@@ -62,7 +62,8 @@ def _config(model: Any, state: State) -> dict[str, Any]:
 
 
 def restored(made: type[Model], files: ModelFiles) -> Model:
-    """An estimator of class `made` that answers like the one that was saved; raises one of `MISFITS` where it can't."""
+    """An estimator of class `made` with the same answers as the saved one. Raises one of `MISFITS` if the files do not
+    fit together."""
     config = files.config
     model: Any = made(config["method"], **{**config["estimator"], **config["given"]})  # type: ignore[call-arg]
     n_features, n_labels = int(config["n_features"]), int(config["n_labels"])

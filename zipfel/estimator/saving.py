@@ -1,4 +1,4 @@
-"""Whether a model can be saved in a folder, asked before the work starts; and what to do where it can't at the end."""
+"""Checks before a fit that the model can be saved, and keeps it elsewhere if saving fails at the end."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Updating(Snapshots):
         return self._become(fresh)
 
     def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:
-        """`partial_fit` of a model that nobody else sees yet."""
+        """`partial_fit` of a model that no other thread uses yet."""
         self.method_ = copied(self.method_)
         self.rows_ = copied(self.rows_)
         n_words = self.rows_.n_features

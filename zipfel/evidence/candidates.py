@@ -1,5 +1,5 @@
-"""The labels of a document that are scored: those with most votes, those that parts propose, and where these are few,
-the most frequent ones."""
+"""The labels of a document that are scored: the labels with most votes and those that parts propose. If these are few,
+the most frequent labels are added."""
 
 from __future__ import annotations
 

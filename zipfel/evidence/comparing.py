@@ -25,7 +25,7 @@ def mean_over_cuts(gains: Array) -> npt.NDArray[np.float64]:
 
 
 def mean_and_error(differences: Array) -> tuple[float, float]:
-    """Of the documents' differences (n,): their mean over runs of documents, and its standard error."""
+    """The mean of the documents' differences (n,) over runs of documents, and its standard error."""
     runs = np.array([run.mean() for run in np.array_split(differences, min(RUNS, len(differences)))])
     error = float(runs.std(ddof=1) / np.sqrt(len(runs))) if len(runs) > 1 else 0.0
     return float(runs.mean()), error

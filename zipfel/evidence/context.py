@@ -5,7 +5,7 @@
     against(l) = - sum_{k in T, k != l} p(k) (1 - n(l, k) / n(l))             how often it occurs without them
 
 A second blend joins these two with all other evidence. It is kept if it ranks held-out points better by two standard
-errors, as where labels are a taxonomy (a poodle is a dog is an animal), or a document has one label only.
+errors. That happens if labels are a taxonomy (a poodle is a dog) or if a document has one label only.
 """
 
 from __future__ import annotations

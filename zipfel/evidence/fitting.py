@@ -16,8 +16,9 @@ from zipfel.system.threads import at_once
 def fit_parts(
     plan: Sequence[Tried], classes: Mapping[str, type[Part]], config: Any, fold: Fold, before: dict[str, Part]
 ) -> dict[str, Part]:
-    """The parts that are tried, or of a final fit kept, in the order of the plan. classes: by name; config: has each
-    part's under its name; before: parts that were fitted on fewer points; each is removed when it is replaced."""
+    """The parts that are tried, or of a final fit kept, in the order of the plan. classes: the parts' classes by name.
+    config: has each part's configuration under its name. before: parts that were fitted on fewer points; each is
+    removed when its successor is fitted."""
     names = [tried.part for tried in plan if (tried.kept if fold.is_final else tried.tried)]
     costs = {tried.part: tried.cost for tried in plan}
     works = []

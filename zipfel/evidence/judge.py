@@ -169,8 +169,8 @@ class Judge:
 
 
 def largest_bonus(labels: Array, scores: npt.NDArray[np.float32], rarity: Array, hits: Array) -> float:
-    """The largest bonus for rare labels that costs 0.1 points of the mean of P@1, P@3 and P@5 at most; not above what
-    so many points can prove.
+    """The largest bonus for rare labels that costs at most 0.1 points of the mean of P@1, P@3 and P@5, limited by what
+    the number of points can show.
 
     labels: (n, c) candidates, -1 pads; scores: theirs, -inf there; rarity: (n_labels,) what a bonus of 1 adds; hits:
     (n, c) which of them are true."""

@@ -1,5 +1,5 @@
-"""Products of two kinds of evidence: a classifier and a neighbour that agree on a label may mean more, or less, than
-the sum of what either adds.
+"""Products of two kinds of evidence. If a classifier and a neighbour agree on a label, that may count more, or less,
+than the sum of both.
 
     z = (e - mean) / spread, cut at -4 and 4       evidence of a candidate; mean, spread: of the best of documents
     q(l) = sum_{i <= j} M_ij z_i z_j + sum_i M_i z_i + M_0       added to the blend's score of label l

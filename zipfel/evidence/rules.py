@@ -255,8 +255,8 @@ def neighbors(s: Shape, effort: str) -> int:
 
 
 def shortlist(s: Shape, effort: str) -> int:
-    """Labels of a document that classifiers learn from: a third of all at most, as else most documents
-    would be negatives of most labels; and five times as many as points have."""
+    """Labels on a document's shortlist, which classifiers learn from: at most a third of all labels, as most documents
+    would otherwise be negatives of most labels; and at least five times the labels of a point."""
     wanted = 20 if effort == "quick" else 50
     return max(min(wanted, math.ceil(s.n_labels / 3)), math.ceil(5 * s.labels))
 
@@ -267,8 +267,8 @@ def random_negatives(s: Shape) -> int:
 
 
 def held_out(n_points: int, share: float | None) -> int:
-    """Points for the judge: a share as asked for, or 12 in 100, of few points more, up to a quarter, as fewer than 400
-    decide little; 3,000 at most."""
+    """Points held out for the judge: the share that the user sets, or 12 %. If that is fewer than 400 points, up to a
+    quarter; 3,000 at most."""
     wanted = share * n_points if share else max(0.12 * n_points, min(400, 0.25 * n_points))
     return max(1, min(3000, round(wanted)))
 
@@ -291,10 +291,9 @@ def judge_folds(n_held_out: int) -> int:
 
 
 def landmarks(s: Shape) -> int:
-    """Points that the regression compares documents with. 1,000 as long as the sums over all points take few products,
-    and as there are eight points for each, or else as many as do, but 500; and where points have many labels more, one
-    in 110 pairs of a point and a label, as far as they do not take too many products. 2,000 were within 0.1 points on
-    held-out points of delicious, debian-deps and eurlex57k."""
+    """Points that the regression compares documents with. 500 to 1,000: one for eight points, as long as the sums over
+    all points take few products. If points have many labels: one for 110 (point, label) pairs, within a larger limit of
+    products. 2,000 were within 0.1 points on held-out points of delicious, debian-deps and eurlex57k."""
     cheap, affordable = (math.sqrt(products / max(1, s.n_points)) for products in (1.2e10, 1.2e11))
     few = min(cheap, s.n_points / 8)
     return round(min(1000, max(500, few, min(0.009 * s.n_points * s.labels, affordable))))

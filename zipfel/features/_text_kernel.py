@@ -1,8 +1,8 @@
 """Text to counted word ids, and counts to weighted rows: the loops that see every byte. Plain twins are in the tests.
 
-Hashes only say where to look: words are compared letter by letter and n-grams id by id, so that texts made to collide
-could cost time but never change a count; and such texts are hard to make, as each process hashes with its own secret.
-Numbers are made np.int64 where numba would otherwise compile a function once more for another type.
+A hash only finds the slot; words are then compared letter by letter and n-grams id by id. Colliding texts cost time and
+never change a count. Each process hashes with its own secret, which makes such texts hard to construct. Numbers are
+made np.int64 where numba would otherwise compile a function once more for another type.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ class Vectorizer:
     def extend(self, texts: Iterable[str]) -> int:
         """Words of more texts that are new get columns behind the others; returns how many.
 
-        Known words keep their columns and weights, so that rows that were made before stay what they are. None is
-        added where `max_features` says how many there may be.
+        Known words keep their columns and weights, so older rows stay valid. None is added where `max_features` says
+        how many there may be.
         """
         if self.config.max_features is not None:
             return 0
@@ -236,7 +236,7 @@ class _Counters:
 
 
 def _drained(items: deque[Counted]) -> Iterator[Counted]:
-    """Each item is let go of once it is handed out, so that counts and rows are not all held together."""
+    """Releases each item once it is consumed. Counts and rows are then never in memory together."""
     while items:
         yield items.popleft()
 

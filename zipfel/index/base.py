@@ -89,8 +89,8 @@ class Index(ABC):
 
 
 def unit_rows(vectors: Vectors, out: Vectors | None = None) -> Vectors:
-    """Rows scaled to length one; a row of zeros stays as it is, and a row that has length one is not touched,
-    so that scaling twice is scaling once. out: where to write them, maybe in their own place."""
+    """Rows scaled to unit length. Rows of zeros and rows of unit length stay as they are, so scaling twice changes
+    nothing. out: where to write them, maybe in their own place."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     norms[(norms == 0) | (np.abs(norms - 1) < 1e-6)] = 1.0
     scaled: Vectors = np.divide(vectors, norms[:, None], out=out)

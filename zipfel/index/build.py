@@ -33,9 +33,9 @@ def build_index(
 ) -> Index:
     """An index over (n, d) vectors.
 
-    An approximate one is given more effort until it finds `recall` of the exact top k of a sample of `queries`
-    (by default of the vectors themselves); what it reached is kept as `index.recall`. exact_below: vectors up to which
-    `auto` is the exact index.
+    The effort of an approximate index is raised until it finds the share `recall` of the exact top k for a sample of
+    `queries` (default: a sample of the vectors). `index.recall` has the recall that was reached. exact_below: vectors
+    up to which `auto` is the exact index.
     """
     if kind not in KINDS:
         raise ParameterError(f"index kind must be one of {', '.join(KINDS)}, got {kind!r}")

@@ -13,7 +13,7 @@ from zipfel.system.threads import blas_threads, over_blocks
 _ALL = 4096
 """Vectors up to which all are looked at."""
 _SHARE = 0.1
-"""Share of the vectors that are looked at where they are more; at least twenty times as many as are asked for."""
+"""Share of the vectors that a search of a larger index visits; at least 20 k vectors are visited."""
 _ROUNDS, _SAMPLE = 4, 64
 """Of k-means, and how many vectors a cluster it looks at."""
 

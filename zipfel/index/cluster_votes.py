@@ -73,7 +73,7 @@ class ClusterVotes:
         return Ranking.concatenate(parts)
 
     def add(self, vectors: Vectors, Y: sp.csr_matrix) -> None:
-        """New points with their labels, of which some may be new; clusters and rule stay as they are."""
+        """Adds points with their labels. Labels may be new. The clusters and the voting rule stay as they are."""
         known = sp.csr_matrix((self.Y.data, self.Y.indices, self.Y.indptr), (self.Y.shape[0], Y.shape[1]))
         self.clusters.add(vectors)
         self.Y = sp.vstack([known, Y], format="csr")

@@ -20,8 +20,8 @@ from zipfel.state import State, pack_csr, unpack_csr
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the model's own scores that are tried."""
 _USUAL, _CHANCE = 0.25, 0.002
-"""The share that won on most splits that we tried, and the mean precision by which another must be better: held-out
-points are few, and less than that is chance."""
+"""The default share, which won on most splits, and the gain in mean precision that another share must reach. Held-out
+points are few, so smaller gains are chance."""
 _CELLS = 8_000_000
 """Scores that are held at a time."""
 _PACKED = "int8"

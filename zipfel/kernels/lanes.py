@@ -1,6 +1,5 @@
 """A sparse row times a table of sixteen columns, all columns at a time. The compiler makes sixteen steps of the plain
-loop, as it can't know that table and result are not the same memory; said outright, it is one step, in a sixth of the
-time."""
+loop, as table and result could overlap in memory. Explicit lanes make it one step, in a sixth of the time."""
 
 from __future__ import annotations
 

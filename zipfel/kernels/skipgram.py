@@ -17,10 +17,9 @@ def skipgram_pass(  # type: ignore[no-untyped-def]
 ):
     """One pass over `walks` (n, length), in place on nodes and contexts (both (n_nodes, dim)).
 
-    For a node u and the nodes c within `window` steps it climbs
-        sum_c log s(u.c) + |C| sum_{v ~ noise} log s(-u.v),
-    where the noise draws (a table of node ids) are shared by u's whole window: word2vec's objective, at a third of
-    its dot products. The rate falls linearly to last_rate. gradient (dim,) and drawn (negatives,) are scratch.
+    For a node u and the nodes c within `window` steps it raises sum_c log s(u.c) + |C| sum_{v ~ noise} log s(-u.v). The
+    noise draws (a table of node ids) are shared by u's whole window. This is word2vec's objective at a third of its dot
+    products. The rate falls linearly to last_rate. gradient (dim,) and drawn (negatives,) are scratch.
     """
     golden = np.uint64(0x9E3779B97F4A7C15)
     state = mix(np.uint64(seed) + golden)

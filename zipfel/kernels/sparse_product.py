@@ -1,7 +1,7 @@
 """The product of sparse rows with a sparse matrix of few columns, as a dense array.
 
 Columns of the left that are frequent in the right are gathered into a small dense matrix and multiplied as such; the
-others are added list by list. A long document's time goes into the frequent words, of which there are few.
+others are added list by list. Most of a long document's time goes into the few frequent words.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _FREQUENT = 0.1
 
 
 class SparseProduct:
-    """right: (n_inner, n_columns) CSR. frequent: share of its columns from which on a row of it counts as frequent;
-    with 1 none does, and a row of the product is the same to the last bit whatever rows are asked for beside it."""
+    """right: (n_inner, n_columns) CSR. frequent: share of filled columns from which on a row counts as frequent. With 1
+    no row does; each row of the product is then bit for bit independent of the other rows."""
 
     def __init__(self, right: sp.csr_matrix, *, frequent: float = _FREQUENT) -> None:
         self._place, self._dense = dense_rows(right, frequent, int(right.shape[1]))

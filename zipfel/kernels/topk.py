@@ -93,7 +93,7 @@ def _reached(values, bar):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def low_bar(values, k):  # type: ignore[no-untyped-def]
-    """A number that k or a few more of the values reach; -inf where fewer than k are above that.
+    """A threshold that k or slightly more of the values reach; -inf if there are fewer than k values.
 
     By halving: counting takes eight values at a time. To find the k-th largest itself is to guess a branch a value.
     """

@@ -1,11 +1,11 @@
-"""Which words of documents speak for which words of label names: a dictionary learnt from training documents.
+"""A dictionary from words of documents to words of label names, learnt from training documents.
 
     P(g | w) = documents with word w and a label whose name has stem g / (documents with w + 3)
     strongest(d, l) = sum_g v_lg max_w P(g | w)                      w: words of document d, g: stems of label l's names
     together(d, l)  = sum_g v_lg sum_w -log(1 - P(g | w))            v_lg: share of g in the rarity of the names' stems
 
-So "cryptology" speaks for all labels with "Kryptologie" in their names, those that few documents have with them. Kept
-are pairs of two documents or more with P above 0.04 and three times the odds that chance gives.
+The word "cryptology" then raises all labels with "Kryptologie" in their names, including labels with few documents.
+Kept are pairs of two documents or more with P above 0.04 and three times the odds that chance gives.
 """
 
 from __future__ import annotations

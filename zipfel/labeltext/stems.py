@@ -1,7 +1,8 @@
 """Words of a text and their stems: what stays the same when a word is inflected.
 
-The built-in stemmer cuts the endings of nouns and adjectives in English, German and the Romance languages, after
-J. Savoy's light stemmers (2006). `snowballstemmer`, if installed and asked for, has one for each of 30 languages.
+The built-in stemmer cuts the endings of nouns and adjectives in English, German and the Romance languages, after J.
+Savoy's light stemmers (2006). The package `snowballstemmer`, if it is installed and chosen, has a stemmer for each of
+30 languages.
 """
 
 from __future__ import annotations

@@ -44,8 +44,9 @@ def score_pairs(
 ) -> None:
     """out[i, c] = x_i . w_l + b_l for l = labels[i, c], documents first..last; -inf where labels is -1.
 
-    dense: (n_features,) zeros, left as zeros. A document is spread out in it once, then each label's weights pass over
-    it; where a label has far more weights than the document has words, the words are looked up in the label instead.
+    dense: (n_features,) zeros, left as zeros. A document is written into a dense buffer once, and each label's weights
+    are multiplied with it. If a label has far more weights than the document has words, the words are looked up among
+    the label's weights instead.
     """
     for i in range(first, last):
         a, b = x_ptr[i], x_ptr[i + 1]

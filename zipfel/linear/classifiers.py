@@ -281,8 +281,8 @@ def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Arra
 
 
 def _for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
-    """One set of types, so that each kernel is compiled once; columns rising and distinct, as the kernels need them,
-    and unsigned: a signed index may count from the end, and asking costs a third of the time."""
+    """One set of types, so that each kernel is compiled once. Columns are sorted and distinct, as the kernels need
+    them. They are unsigned, as the check for a negative index would cost a third of the time."""
     X = canonical(X)
     return (
         X.indptr.astype(np.int64, copy=False),

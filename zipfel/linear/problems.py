@@ -50,8 +50,8 @@ class Problems:
         return cls(starts, docs, n_positive, np.zeros(len(docs)))
 
     def start_from(self, solved: Problems, rows: Array) -> None:
-        """Takes over the dual variables of problems that were solved on fewer documents, of which document i is now
-        rows[i], in rising order: solving then takes fewer passes."""
+        """Starts from the dual variables of problems that were solved on fewer documents, which takes fewer passes.
+        Document i of these is now rows[i]; rows are in rising order."""
         _take_over(
             self.ptr, self.docs, self.n_positive, self.dual, solved.ptr, rows.astype(np.int32)[solved.docs],
             solved.n_positive, solved.dual,

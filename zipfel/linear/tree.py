@@ -1,5 +1,5 @@
-"""A tree of labels, and classifiers of its branches: what many labels share is learnt from all of their points, what
-separates a label from similar ones only from the points of these.
+"""A label tree with a classifier for each branch and each label. A branch learns from the points of all its labels, a
+label only from the points of similar labels.
 
 Prabhu et al., "Parabel: Partitioned label trees" (WWW 2018), here as evidence for given candidates.
 
@@ -170,8 +170,8 @@ class TreeClassifiers:
 
 
 def _halves(group: Array, directions: Codes, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Two halves of the labels, the first smaller by one where they are odd: by which of two directions they are nearer
-    to, these being the halves' own; at first those of two labels."""
+    """Two halves of the labels by balanced 2-means: each label goes to the nearer of two directions. The directions are
+    the means of the halves, at first two labels. With an odd number the first half is smaller by one."""
     n = len(group)
     if n < 2:
         return group[:0], group

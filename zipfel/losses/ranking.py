@@ -17,9 +17,9 @@ def marginal_ranking(scores: Tensor, truth: Tensor, margin: float, *, hardest: b
     L_P = sum_n max_p (m + y'_n - y'_p)_+     Eq. 3: the maximum over p is at the lowest positive
     L_N = sum_p max_n (m + y'_n - y'_p)_+     Eq. 4: the maximum over n is at the highest negative
 
-    scores: (n, c). truth: (n, c) int8, 1 positive, 0 negative, -1 not counted. A row without a positive, or without
-    a negative, costs nothing. hardest: as in the paper; else both maxima are means, so that no single label of a row
-    takes all of its gradient.
+    scores: (n, c). truth: (n, c) int8, 1 positive, 0 negative, -1 not counted. A row without a positive, or without a
+    negative, costs nothing. hardest: take both maxima, as in the paper. Otherwise both are means, and the gradient is
+    spread over several labels.
     """
     if not runs_kernels(scores):
         return marginal_ranking_plain(scores, truth, margin, hardest=hardest)

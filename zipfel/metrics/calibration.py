@@ -3,7 +3,7 @@
     ECE@k    sum_b |sum_{i in b} p_i - sum_{i in b} y_i| / m           b: 15 bins of equal width by probability
     Brier@k  sum_i (p_i - y_i)^2 / m                                   i: the m (document, label) pairs in the first k
 
-Of labels that are called 70 % likely, 70 % should be true. ECE@k is the mean distance from that, so 0 is best; a
+Among labels with a probability of 70 %, 70 % should be true. ECE@k is the mean distance from that, so 0 is best; a
 perfect model of few pairs still has some by chance.
 """
 

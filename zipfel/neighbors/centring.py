@@ -1,8 +1,8 @@
 """Dense features less their means.
 
-Numbers that nearly all points have, as pictures or embeddings bring them, are often all positive: every cosine is near
-one, and classifiers spend their weights on what all points share. Without the means, points lie on all sides. Sparse
-features are not centred: their zeros mean that a word is absent, and would be lost.
+Dense features, such as embeddings, are often all positive. Every cosine is then near one, and classifiers spend their
+weights on what all points share. Without the means, points lie on all sides. Sparse features are not centred: their
+zeros mean that a word is absent, and would be lost.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from zipfel.system.threads import blas_threads, check_halted, over_blocks, over_
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.float32]
 _BLOCK, _LANDMARKS = 2048, 500
-"""Points that are summed at a time; landmarks if nobody says otherwise."""
+"""Points that are summed at a time; the default number of landmarks."""
 _LEAST_SPREAD = 1e-4
 """Square of what codes are apart at least, for new labels: where all are alike, rounding errors would decide."""
 _STRIPE, _TRIES = 256, 30

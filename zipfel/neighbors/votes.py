@@ -97,8 +97,8 @@ def cast_votes(
 
 @njit(cache=True, nogil=True)
 def fill_up(labels: Array, others: Array) -> None:
-    """Puts others (t,) into the free places, -1, at the end of each row of labels (n, c), as long as there are any;
-    those that the row has already are passed over. Rows without any label stay empty."""
+    """Fills the free places (-1) at the end of each row of labels (n, c) with `others` (t,), in order. Labels that the
+    row already has are skipped. Rows without any label stay empty."""
     width = labels.shape[1]
     for i in range(len(labels)):
         n_found = 0

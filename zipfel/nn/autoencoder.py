@@ -120,8 +120,8 @@ class Trained:
 
     @classmethod
     def of(cls, network: LabelAutoencoder, tables: Mapping[str, Table], Y: sp.csr_matrix) -> Trained:
-        """Just trained on labels Y: what the optimiser knows of the tables is let go, words are rounded as they are
-        kept, and labels that Y lacks get a logit that none of the others falls to."""
+        """After training on labels Y: drops the optimiser's state of the tables, rounds the words as they are saved,
+        and gives labels without a document in Y a logit below all others."""
         never = np.bincount(Y.indices, minlength=Y.shape[1]) == 0
         tables["bias"].weights[torch.from_numpy(never)] = _NEVER  # a sampled loss may not have met them
         trained = {name: table.weights for name, table in tables.items()}
@@ -226,7 +226,7 @@ def first_tables(
 
 
 def log_odds(Y: sp.csr_matrix) -> Floats:
-    """(n_labels, 1) log odds of each label in train: where a decoder that knows nothing else should start."""
+    """(n_labels, 1) log-odds of each label in train, from which the decoder starts."""
     share = np.bincount(Y.indices, minlength=Y.shape[1]) / max(1, Y.shape[0])
     share = np.clip(share, 1e-4, 1 - 1e-4)
     return np.asarray(np.log(share / (1 - share))[:, None], dtype=np.float32)

@@ -1,5 +1,5 @@
-"""A small network that says how likely every label is, where features are few: what several of them mean together, no
-sum over single ones tells.
+"""A small network that gives every label a probability, for data with few features. It learns what features mean
+together, which a linear model cannot.
 
     h = relu(sum_j x_j F_j + a), g = relu(h M + b), z_l = g . W_l + c_l; h after dropout
     loss = mean_i sum_l log(1 + exp(z_il)) - y_il z_il

@@ -26,9 +26,9 @@ class Table:
 
     The weights never require a gradient. A step gathers `local = table.rows(ids)`, a leaf of its own, runs the
     objective on it, and hands `local.grad` back to `update`, which changes weights and moments of those rows only.
-    Where every row is touched in every step this equals torch's dense optimiser. Rows that rest keep their
-    moments, and the bias correction counts the row's own steps: with the global count, the first gradient of a
-    rare row would be scaled by (1 - beta1) / sqrt(1 - beta2), about three times too large a step.
+    Where every row is touched in every step this equals torch's dense optimiser. Rows that a batch does not touch keep
+    their moments. The bias correction counts the row's own steps. With the global count, the first step of a rare row
+    would be about three times too large, (1 - beta1) / sqrt(1 - beta2).
 
     SGD equals the dense optimiser on rows that rest, too: their momentum and decay are a linear map, whose power is
     applied when the row is next gathered, and by `settle` at the end of an epoch (exact at a constant rate).

@@ -25,7 +25,7 @@ def token_table(
     path: str | None = None,
     names: Sequence[str] | None = None,
 ) -> Vectors:
-    """(n_features, dim), scaled so that the rows of X get bags of a length that training likes.
+    """(n_features, dim), scaled so that the bags of the rows of X have a length that suits training.
 
     random: normal draws. corpus: latent semantic analysis of X. file: a .vec file looked up by feature names, tokens
     that are not in it stay random.

@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 class _Distance(torch.autograd.Function):
-    """||V V' - U||_F^2 and its gradient 4 (V V' - U) V, of which the forward pass has all parts already."""
+    """||V V' - U||_F^2 and its gradient 4 (V V' - U) V, whose terms the forward pass computes already."""
 
     @staticmethod
     def forward(ctx: Any, V: Tensor, U: Tensor) -> Tensor:

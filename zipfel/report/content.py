@@ -104,7 +104,7 @@ def _facts(model: Zipfel, test: Dataset) -> dict[str, str]:
 
 
 def _reliability(ranking: Ranking, hits: npt.NDArray[np.bool_], k: int) -> Reliability | None:
-    """None where scores are no probabilities."""
+    """None if the scores are no probabilities."""
     known = ranking.labels[:, :k] >= 0
     scores, hits = ranking.scores[:, :k][known], hits[known]
     if not len(scores) or scores.min() < 0 or scores.max() > 1:

@@ -1,4 +1,4 @@
-"""Ray as executor: a local cluster that lives as long as a block, or one that exists already.
+"""Ray as executor: a local cluster that ends with its `with` block, or an existing cluster.
 
 A task whose worker dies is run again by Ray, `RETRIES` times. Arrays that tasks share lie in Ray's object store, once a
 machine, and are read where they lie.

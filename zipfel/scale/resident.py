@@ -95,7 +95,7 @@ def watched(limit: int | None = None) -> Iterator[Watch]:
 
 
 def _reset_peak() -> bool:
-    """The system's own record of the largest resident set begins anew; False where it can't."""
+    """Resets the system's record of the largest resident set; False if the system cannot."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

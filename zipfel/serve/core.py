@@ -32,7 +32,7 @@ OPENING = 240
 
 @dataclass
 class Service:
-    """Models by name, the first of which answers where a request names none.
+    """Models by name. The first one answers if a request names no model.
 
     folders: model folder by name. train: training data, or their file, by name, for the beginnings of documents.
     examples: texts that the page offers, by name. feedback: file for feedback; beside each model where it is None.

@@ -33,7 +33,7 @@ class Learner:
     """Learns for one model. All methods are called in one thread, one after another.
 
     A request's documents are learned by a copy, then logged, then the copy is swapped in, then the request is answered.
-    What fails before the log is not acknowledged; what is in the log is learned again when the process starts anew.
+    A document that fails before it is logged is not acknowledged. Logged documents are learned again after a restart.
     """
 
     def __init__(self, served: ServedModel) -> None:

@@ -1,4 +1,5 @@
-"""Closing a listening socket without losing a client: nobody new is let in, and those in the queue are taken out."""
+"""Closes a listening socket without losing a client: new connections are refused, and queued ones are accepted
+first."""
 
 from __future__ import annotations
 

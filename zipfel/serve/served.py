@@ -192,7 +192,7 @@ class ServedModel:
             self.measured = found | {RELIABILITY: model.training_.get(RELIABILITY)}
 
     def warm(self, snapshot: Snapshot) -> Snapshot:
-        """Predicts once, so that no request has to wait for kernels that compile or tables that are built."""
+        """Predicts once before the first request, so that kernels are compiled and tables are built."""
         names = snapshot.model.rows_.feature_names or ()
         document: Document = " ".join(names[:20]) if snapshot.takes_texts else {}
         for n_documents in (1, 16):  # one document and several take different kernels

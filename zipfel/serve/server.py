@@ -26,9 +26,9 @@ SWITCH_SECONDS = 0.0002
 class Server(uvicorn.Server):
     """Answers everything that it accepted before it ends.
 
-    On SIGTERM or Ctrl-C each answer asks its client to close the connection, and new connections are still answered
-    for `drain_seconds`; then nobody is let in any more, connections that are open have as long again, and the process
-    ends when the last answer is sent.
+    On SIGTERM or Ctrl-C each answer asks its client to close the connection. For `drain_seconds` the server still
+    answers new connections. Then it refuses new connections and gives open ones as long again. The process ends when
+    the last answer is sent.
     """
 
     def __init__(

@@ -114,7 +114,7 @@ def _rename_twice(fresh: Path, place: Path) -> bool:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchanges two names in one step; False where the system or the file system can't."""
+    """Exchanges two names in one step. Returns False if the operating system or the file system cannot."""
     call = _exchange_call()
     if call is None:
         return False
@@ -158,8 +158,8 @@ def sync(path: Path) -> None:
 class OpenFolder:
     """One version of a folder: files opened from it belong together, even if another folder takes its place.
 
-    Opened files stay readable when the folder is replaced. A file that is opened later may be gone; `was_replaced` says
-    whether that is why, so that the caller can begin again.
+    Opened files stay readable when the folder is replaced. A file that is opened later may be missing. `was_replaced`
+    tells whether the folder was replaced; the caller can then try again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -251,7 +251,7 @@ def _locked(path: Path) -> int | None:
 
 
 def nearest_folder(path: Path) -> Path:
-    """The innermost folder above a path that is there."""
+    """The innermost existing folder above a path."""
     place = real_place(path).parent
     while not place.exists() and place != place.parent:
         place = place.parent

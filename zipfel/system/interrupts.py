@@ -102,7 +102,7 @@ def _run_all_held(handlers: Mapping[int, Callable[..., Any]]) -> None:
 
 
 def holding_signals(work: Callable[P, T]) -> Callable[P, T]:
-    """A function all of which runs within `hold_signals`."""
+    """Decorator: the whole function runs within `hold_signals`."""
 
     @functools.wraps(work)
     def held(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,5 +1,5 @@
-"""How many cores are used, in one place; row blocks spread over them, for kernels that release the GIL; and whole
-pieces of work, such as two trainings, side by side."""
+"""The number of threads, in one place. Row blocks are spread over threads for kernels that release the GIL, and whole
+tasks, such as two trainings, run in parallel."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ _blas = _Blas()
 
 @contextmanager
 def blas_threads(threads: int | None = None) -> Iterator[None]:
-    """numpy's products inside take so many threads, by default as many as kernels do; else they would take all
-    cores."""
+    """Within the block, numpy's products use this many threads, by default as many as kernels do. Without it they would
+    use all cores."""
     threads = threads or get_threads()
     if threads >= available_threads():
         yield

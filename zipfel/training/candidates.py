@@ -43,7 +43,7 @@ class CandidateSampler:
 
     power: 0 draws uniformly from the labels seen in train, 1 by frequency. With at most `all_below` labels
     nothing is drawn: every seen label is a candidate of every row.
-    shortlist: (n_points, k) label ids by point of train, -1 where short; a method may set it anew between epochs.
+    shortlist: (n_points, k) label ids for each training point, -1 pads. A method may replace it between epochs.
     """
 
     def __init__(

@@ -41,11 +41,10 @@ class Stateful(Protocol):
 @dataclass(frozen=True)
 class Plan:
     """How long and how fast. lr: peak rate; schedule: constant, linear or cosine, after `warmup` (a share of all
-    steps). clip: largest norm of all gradients together. patience: epochs without a better validation value
-    after which training stops; None trains to the end. Either way the best epoch's weights are kept, or those of
-    the last epoch that is within `tolerance` of the best: where validation is small, the highest of many noisy values
-    is a matter of luck, and a later epoch, with its smaller steps, is the better guess. optimizer: of the module, adam
-    or sgd with `momentum` and `decay`; a table has its own."""
+    steps). clip: largest norm of all gradients together. patience: epochs without a better validation value after which
+    training stops; None trains to the end. Either way the best epoch's weights are kept, or those of the last epoch
+    within `tolerance` of the best. A small validation set gives noisy values, and a later epoch has made smaller steps.
+    optimizer: of the module, adam or sgd with `momentum` and `decay`; a table has its own."""
 
     epochs: int = 10
     lr: float = 1e-3
@@ -174,7 +173,7 @@ class Trainer:
 
     @contextmanager
     def _away(self) -> Iterator[None]:
-        """All that is trained is on the device for the length of the block; nothing moves where that is the CPU."""
+        """Within the block, all trained weights are on the device. On the CPU nothing moves."""
         if self._device.type == "cpu" and not kernels_are_off():
             yield
             return

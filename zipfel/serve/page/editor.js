@@ -4,7 +4,7 @@ import { $, el } from "./dom.js";
 const LARGEST = 60000; // characters; a longer text has no marks
 const FAINT = 0.12; // share of the strongest word, below which a word is not marked
 
-let marks = []; // {start, end, share} in order; share > 0 speaks for the label, < 0 against it
+let marks = []; // {start, end, share} in order; share > 0 raises the label, < 0 lowers it
 let drawn = "";
 
 /** Marks that an edit does not touch stay where their words are. */
