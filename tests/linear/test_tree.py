@@ -153,3 +153,9 @@ def test_a_saved_tree_answers_the_same_and_a_damaged_one_is_refused() -> None:
             TreeClassifiers.restored({**arrays, **change}, X.shape[1], N_LABELS)
     with pytest.raises(ModelFileError):
         TreeClassifiers.restored({name: a for name, a in arrays.items() if name != "leaf"}, X.shape[1], N_LABELS)
+
+
+def test_leaves_of_label_sets() -> None:
+    tree = LabelTree(np.array([0, 1, 1, 2], dtype=np.int32), 2)
+    Y = sp.csr_matrix(np.array([[1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 1, 1]], dtype=np.float32))
+    assert tree.leaves(Y).toarray().tolist() == [[1, 1, 0], [0, 0, 0], [0, 1, 1]]

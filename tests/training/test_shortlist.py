@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from zipfel.errors import ModelFileError
 from zipfel.ranking import Ranking
 from zipfel.training import shortlist
-from zipfel.training.shortlist import Scored, ShortlistScorer, fused, ranked
+from zipfel.training.shortlist import SHARES, Scored, ShortlistScorer, best_share, fused, rank_blocks, ranked
 
 
 def _scorer(n: int = 200, dim: int = 6) -> ShortlistScorer:
@@ -85,3 +86,31 @@ def test_saved_and_restored(kind: str) -> None:
     assert np.array_equal(one.scores, other.scores)
     with pytest.raises(ModelFileError, match="damaged"):
         ShortlistScorer.restored(arrays, facts, 100, 6, 2)
+
+
+def test_the_best_share_is_the_largest_of_equals() -> None:
+    truth = sp.csr_matrix(np.array([[0, 1, 0], [0, 0, 1]], dtype=np.float32))
+
+    def rank(share: float) -> Ranking:
+        """Right from 0.3 to 0.6 only."""
+        labels = np.array([[1], [2]]) if 0.25 < share < 0.65 else np.array([[0], [0]])
+        return Ranking(labels, np.ones((2, 1), np.float32))
+
+    assert best_share(rank, truth) == 0.6
+    assert best_share(rank, truth, 0.1) == 0.1
+    assert best_share(lambda _: rank(0), truth) == max(SHARES)
+
+
+def test_blocks_of_rows_are_ranked_alike_and_a_row_without_features_gets_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shortlist, "_BLOCK", 2)
+    X = sp.csr_matrix(np.array([[3], [0], [1], [2], [5]], dtype=np.float32))
+
+    def rank(block: sp.csr_matrix) -> Ranking:
+        return Ranking(block.toarray().astype(np.int64), block.toarray())
+
+    found = rank_blocks(X, rank)
+    assert found.labels.ravel().tolist() == [3, -1, 1, 2, 5]
+    assert found.scores[1, 0] == -np.inf
+    assert len(rank_blocks(X[:0], rank).labels) == 0
