@@ -6,6 +6,7 @@ import pytest
 
 from zipfel.errors import ParameterError
 from zipfel.training import rate_at
+from zipfel.training.schedule import epochs_for
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,8 @@ def test_rate(schedule: str, warmup: float, progress: float, expected: float) ->
 def test_unknown_schedule() -> None:
     with pytest.raises(ParameterError, match="constant, linear, cosine"):
         rate_at(0.5, "zigzag")
+
+
+@pytest.mark.parametrize(("steps", "n_batches", "expected"), [(600, 100, 8), (600, 47, 13), (600, 3, 25), (600, 0, 25)])
+def test_epochs_make_so_many_steps_within_limits(steps: int, n_batches: int, expected: int) -> None:
+    assert epochs_for(steps, n_batches, (8, 25)) == expected

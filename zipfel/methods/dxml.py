@@ -61,6 +61,7 @@ from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.held_out import split_to_choose
 from zipfel.training.label_sets import same_sets
+from zipfel.training.schedule import epochs_for
 
 Floats = npt.NDArray[np.float32]
 _STEPS, _EPOCHS, _ADAM_STEPS, _ADAM_EPOCHS = 8000, (20, 80), 800, (8, 30)
@@ -216,7 +217,7 @@ class Dxml(Method):
             extend=lambda batch, _: self._extend(batch, targets),
         )  # fmt: skip
         steps, limits = (_STEPS, _EPOCHS) if sgd else (_ADAM_STEPS, _ADAM_EPOCHS)
-        epochs = c.epochs or int(np.clip(math.ceil(steps / max(1, len(batches))), *limits))
+        epochs = c.epochs or epochs_for(steps, len(batches), limits)
         plan = Plan(epochs=epochs, lr=c.lr, schedule="constant" if sgd else "linear", **how)
 
         def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:

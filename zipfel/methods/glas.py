@@ -29,7 +29,6 @@ Beyond the paper, off by default: `positives=all` with softmax, `tokens=corpus` 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -63,7 +62,8 @@ from zipfel.regularizers.affinity import AFFINITIES
 from zipfel.regularizers.gram import glas, gravity, spread_out
 from zipfel.run import Run
 from zipfel.training import Batch, Batches, CandidateSampler, Plan, Trainer
-from zipfel.training.held_out import hold_out, sample
+from zipfel.training.batches import batch_size
+from zipfel.training.held_out import chance, hold_out, sample
 from zipfel.training.label_draws import LabelDraws
 
 Vectors = npt.NDArray[np.float32]
@@ -109,7 +109,7 @@ class GlasConfig(declared.Config):
     )
 
     def batch_for(self, n_points: int) -> int:
-        return self.batch or int(np.clip(2 ** round(math.log2(max(2, n_points) / 32)), 16, 4096))
+        return self.batch or batch_size(n_points, 4096)
 
     def loss_for(self, labels_per_point: float) -> str:
         return self.loss or ("softmax" if labels_per_point >= _MANY_LABELS else "margin")
@@ -193,8 +193,7 @@ class Glas(Method):
             self._finish(tables)
             return self._p_at_1(checked)
 
-        noise = 0.5 / math.sqrt(max(1, checked.n_points))  # at most the standard error of P@1
-        plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=noise)
+        plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=chance(checked))
         Trainer(
             run, self._batches(train, run), self.objective, plan, tables=tables, module=self.encoder_,
             validate=validate, name="glas", before_epoch=lambda _: self.encoder_.measure(tables["features"].weights),

@@ -61,7 +61,7 @@ from zipfel.run import Run
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.batches import batch_size
 from zipfel.training.cycles import Cycles
-from zipfel.training.held_out import hold_out, sample
+from zipfel.training.held_out import chance, hold_out, sample
 from zipfel.training.label_codes import start_classifiers
 from zipfel.training.shortlist import Ids, ShortlistScorer, best_share, fused, rank_blocks, ranked
 
@@ -209,8 +209,7 @@ class LightDXML(Method):
         batches = Batches(
             train.X, train.Y, size=c.batch_for(train.n_points), seed=run.seed, keep=c.keep, extend=cycles.extend
         )
-        noise = 0.5 / math.sqrt(max(1, checked.n_points))  # at most the standard error of P@1
-        plan = Plan(epochs=c.epochs, lr=c.lr, patience=c.patience, tolerance=noise)
+        plan = Plan(epochs=c.epochs, lr=c.lr, patience=c.patience, tolerance=chance(checked))
         return Trainer(
             run, batches, self.objective, plan, tables=self.tables_, module=self.encoder_, before_epoch=before,
             validate=lambda: self._p_at_1(checked), kept={"shortlists": cycles}, name=self.name,

@@ -23,7 +23,6 @@ Beyond the paper, off by default: `loss=infonce`, `encoders` above 1 (mean of th
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +54,7 @@ from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import fingerprints
+from zipfel.training.schedule import epochs_for
 
 SOURCES = ("labels", "sets", "points")
 NEIGHBOURS, SHARPNESS = {"contrastive": (20, 80, 160), "infonce": (20, 80, 320)}, (5.0, 10.0, 20.0)
@@ -199,7 +199,7 @@ class Mnn(Method):
             train.X, train.Y, size=c.batch or (256 if len(matched) < _MANY else 512), seed=run.seed, keep=c.keep or 1.0,
             rows=matched, extend=lambda batch, rng: self._extend(batch, rng, prints, c),
         )  # fmt: skip
-        epochs = c.epochs or int(np.clip(math.ceil(_STEPS / max(1, len(batches))), *_EPOCHS))
+        epochs = c.epochs or epochs_for(_STEPS, len(batches), _EPOCHS)
         plan = Plan(epochs=epochs, lr=c.lr, schedule="linear")
         Trainer(run, batches, partial(self.objective, c), plan, tables=tables, name=name).fit()
         return Encoders(tables["features"].numpy(), tables["labels"].numpy(), c.dim)

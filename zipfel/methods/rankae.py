@@ -63,6 +63,7 @@ from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, CandidateSampler, History, Plan, Trainer
 from zipfel.training.held_out import candidates_of, split_to_choose
 from zipfel.training.label_sets import same_sets
+from zipfel.training.schedule import epochs_for
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -231,7 +232,7 @@ class RankAe(Method):
             train.X, train.Y, size=c.batch, seed=run.seed, candidates=sampler, keep=c.keep, rows=labelled,
             extend=self._extend,
         )  # fmt: skip
-        plan = Plan(epochs=c.epochs or int(np.clip(math.ceil(_STEPS / max(1, len(batches))), *_EPOCHS)), lr=c.lr)
+        plan = Plan(epochs=c.epochs or epochs_for(_STEPS, len(batches), _EPOCHS), lr=c.lr)
         now = Trained(network, {name: table.weights for name, table in tables.items()})
         history = Trainer(
             run, batches, lambda batch, rows: self.objective(c, batch, rows, network), plan, tables=tables,

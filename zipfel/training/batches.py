@@ -60,9 +60,9 @@ class Batch:
         return torch.Generator().manual_seed(seed)
 
 
-def batch_size(n_points: int) -> int:
-    """Points a step where a paper's would give small data a dozen steps: what makes 32 an epoch, 16 to 256."""
-    return int(np.clip(2 ** round(np.log2(max(2, n_points) / 32)), 16, 256))
+def batch_size(n_points: int, most: int = 256) -> int:
+    """Points a step where a paper's would give small data a dozen steps: what makes 32 an epoch, 16 to `most`."""
+    return int(np.clip(2 ** round(np.log2(max(2, n_points) / 32)), 16, most))
 
 
 def _moved(thing: Any, device: torch.device) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -55,6 +56,11 @@ def split_to_choose(
 def sample(points: Points) -> Points:
     """At most `_CHECKED` of them, evenly spread."""
     return points.take(np.unique(np.linspace(0, points.n_points - 1, min(_CHECKED, points.n_points)).astype(np.intp)))
+
+
+def chance(points: Points) -> float:
+    """By how much P@1 of those points may differ by chance: its standard error at most."""
+    return 0.5 / math.sqrt(max(1, points.n_points))
 
 
 def candidates_of(config: AnyConfig, settings: Sequence[Mapping[str, Any]]) -> list[AnyConfig]:

@@ -1,4 +1,5 @@
-"""Learning-rate schedules: the share of the peak rate at a point of the training, 0 at its start and 1 at its end."""
+"""How long to train, and learning-rate schedules: the share of the peak rate at a point of the training, 0 at its start
+and 1 at its end."""
 
 from __future__ import annotations
 
@@ -7,6 +8,11 @@ import math
 from zipfel.errors import ParameterError
 
 SCHEDULES = ("constant", "linear", "cosine")
+
+
+def epochs_for(steps: int, n_batches: int, limits: tuple[int, int]) -> int:
+    """As many epochs of so many batches as make that many steps, within the limits."""
+    return min(max(math.ceil(steps / max(1, n_batches)), limits[0]), limits[1])
 
 
 def rate_at(progress: float, schedule: str = "linear", warmup: float = 0.0) -> float:
