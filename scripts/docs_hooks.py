@@ -67,7 +67,8 @@ def cli_page() -> str:
     lines = ["# Commands", "", "Generated from `--help`.", ""]
     for name, command in commands():
         context = click.Context(command, info_name=name)
-        usage = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), " ".join(command.collect_usage_pieces(context)))
+        pieces = " ".join(command.collect_usage_pieces(context)).replace("{", "").replace("}", "")
+        usage = re.sub(r"\.{4,}", "...", pieces).upper()
         lines += [f"## {name}", "", f"`{name} {usage}`", "", *_paragraphs(command.help or ""), ""]
         rows = [row for parameter in command.params if (row := _parameter_row(parameter))]
         if rows:
@@ -81,16 +82,17 @@ def _paragraphs(text: str) -> list[str]:
     for line in inspect.cleandoc(text).splitlines():
         bare = line.strip().removeprefix("Example:").strip()
         found.append(f"    {bare}" if bare.startswith("zipfel ") or bare.startswith("echo ") else line)
-    return "\n".join(found).replace("\n    ", "\n\n    ").splitlines()
+    return "\n".join(found).replace("<", "&lt;").replace("\n    ", "\n\n    ").splitlines()
 
 
 def _parameter_row(parameter: Any) -> str:
-    told = getattr(parameter, "help", None) or ""
+    told = (getattr(parameter, "help", None) or "").replace("\\[", "[")
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     if parameter.param_type_name == "argument":
         names = f"`{parameter.metavar or str(parameter.name).upper()}`"
     default = parameter.default
-    shown = "" if default is None or callable(default) or "UNSET" in repr(default).upper() else f"`{default}`"
+    is_plain = default not in (None, False, "") and not callable(default) and "UNSET" not in repr(default).upper()
+    shown = f"`{default}`" if is_plain else ""
     return f"| {names} | {cell(shown)} | {cell(told)} |"
 
 

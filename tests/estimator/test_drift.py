@@ -33,10 +33,10 @@ def test_sums() -> None:
     assert (pads.judged, pads.right, pads.new_labels, pads.expected) == (101, 60, 1, found.expected)
 
 
-def test_nothing_speaks_for_it_while_probabilities_hold() -> None:
+def test_no_reason_while_probabilities_hold() -> None:
     assert update(100, 60, 0.6).reasons() == []
     assert update(100, 52, 0.6).reasons() == []  # by chance
-    assert "nothing" in update(100, 60, 0.6).advice()
+    assert "no new fit" in update(100, 60, 0.6).advice()
 
 
 def test_reasons() -> None:
