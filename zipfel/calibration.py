@@ -4,10 +4,10 @@
            or first s -> log-odds by isotonic regression, where scores are far from log-odds
     log-odds(s, r) = a t + b max(t, 0) + c log r + d [r = 1] + e t log r + f t [r = 1] + g      Platt, with the rank r
 
-The rank counts because a label that came first was chosen: of two labels with the same score the first of its row is
-right less often than the score alone says, or more often where a bonus for rare labels moved others up. A variant with
-an offset for each frequency bucket of labels, and the one with isotonic regression, are kept where they tell held-out
-documents better. No label has a curve of its own: rare labels have too few documents for that.
+The rank counts because the first label was selected for its high score: it is right less often than the score alone
+says. A bonus for rare labels has the opposite effect. A variant with an offset for each frequency bucket of labels, and
+the one with isotonic regression, are kept where they tell held-out documents better. No label has a curve of its own:
+rare labels have too few documents for that.
 
 Paper: "How well calibrated are extreme multi-label classifiers?" (2025) for ECE@k; Platt (1999); Zadrozny and Elkan
 (2002) for isotonic regression.

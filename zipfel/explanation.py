@@ -186,8 +186,7 @@ class Explained:
         return f"{label} {self.scores[label]:.3f}" if label in self.scores else label
 
     def _marked(self, label: str | None) -> tuple[list[str], list[float]]:
-        """The pieces, and the weight of each; of attention, which lets most of every word through, what is above the
-        least."""
+        """The pieces with their weights. The smallest attention is subtracted, as attention is high for all words."""
         least = min(self.attention, default=0.0)
         weights = [share - least for share in self.attention] if label is None else self._of(label)
         return [piece for piece, _ in self.pieces], [sum(weights[i] for i in parts) for _, parts in self.pieces]

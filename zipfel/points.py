@@ -18,7 +18,7 @@ Texts = Sequence[str | None]
 class Points:
     """Feature rows with their labels: what a method learns from or is validated on.
 
-    texts: what the rows were made of; None where they were features from the start, or where the method reads none.
+    texts: the texts of the rows; None for ready-made features and for methods that read no texts.
     """
 
     X: sp.csr_matrix

@@ -1,5 +1,5 @@
-"""Every (data set, system, seed) in a process of its own; what comes out is appended to runs.jsonl, so that a bench
-that was stopped goes on where it was."""
+"""Runs every (data set, system, seed) in its own process and appends the result to runs.jsonl. A bench that was stopped
+continues there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Record = dict[str, Any]
 class Bench:
     """What is to be run, and where the results go.
 
-    timeout: seconds after which a run is given up. say: whom to tell what happens. propensity: "A,B" or a data set that
+    timeout: seconds after which a run is given up. say: called with each message. propensity: "A,B" or a data set that
     has them, as for `Propensity.parse`; None: by each data set's name.
     """
 

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import typer
 
 DATA, MODEL, USAGE, INTERRUPTED = 2, 3, 64, 130
-"""Exit codes: what is wrong is the data (or the machine: memory, disk), the model, or the command's words; stopped by
-Ctrl-C (SIGTERM: 143)."""
+"""Exit codes for errors in the data (or of the machine: memory, disk), in the model and in the command, and for Ctrl-C
+(SIGTERM: 143)."""
 UsageError: Any = typer.BadParameter.__base__  # click's own, wherever this version of typer keeps it
 
 

@@ -25,7 +25,7 @@ COLUMNS = ("document", "id", "rank", "label", "name", "score")
 
 
 def format_of(output: Path | None, to: str | None, *, json: bool) -> str | None:
-    """The format that the options ask for; None: what suits the place where the output goes."""
+    """The format that the options name; None: it depends on the target of the output."""
     known = {*FORMATS.values(), "annif"}
     if to is not None and to not in known:
         raise ParameterError(f"there is no output format {to!r}{nearest(to, known)}")

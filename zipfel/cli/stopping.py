@@ -48,7 +48,7 @@ def when_stopped(tell: Callable[[], str | None]) -> Iterator[None]:
 
 
 def in_main_thread(job: _Job) -> Any:
-    """Runs a job, such as a server that handles signals itself, in the main thread, and returns what it returns."""
+    """Runs a job in the main thread and returns its result, for example a server that handles signals itself."""
     if _asked is None or threading.current_thread() is threading.main_thread():
         return job()
     answer: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()

@@ -1,9 +1,10 @@
 """ARFF as Mulan and MEKA write it. First come the attributes, some of them labels, then sparse {i v,i v} or dense v,v,v
 rows.
 
-Which attributes are labels is said by Mulan's XML (given, or beside as NAME.xml for NAME.arff, NAME-train.arff and
-NAME-test.arff), or by MEKA's "-C n" in the relation's name: the first n attributes, or the last n where n is negative.
-A nominal attribute counts as the number its value is, or else as the value's place in its list, from 0.
+Two conventions mark the attributes that are labels. Mulan has an XML file: NAME.xml beside NAME.arff, NAME-train.arff
+and NAME-test.arff, unless another is given. MEKA has "-C n" in the relation's name: the first n attributes, or the last
+n if n is negative. A nominal attribute counts as the number its value is, or else as the value's place in its list,
+from 0.
 """
 
 from __future__ import annotations

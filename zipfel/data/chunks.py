@@ -1,4 +1,4 @@
-"""`read_chunks`: documents to be tagged, some at a time, as they come; a line that cannot be read spoils no other.
+"""`read_chunks` reads documents to be tagged in chunks. A line that cannot be read does not affect the others.
 
 A chunk ends where it is full, or where the next line would have to be waited for. So the answers are never further
 behind the input than a chunk, and the memory does not grow with the input.
@@ -65,8 +65,8 @@ def read_chunks(
 
     texts: whether a model that reads texts asks. Its standard input is plain text, one document a line, unless the
     first line is a JSON object with "text" or `format` says otherwise.
-    on_error: what is done about a line that cannot be read: "stop" raises its `DataError` after the chunk before it,
-    "skip" and "null" put it into `Chunk.faults` and go on.
+    on_error: how to treat a line that cannot be read. "stop" raises its `DataError` after the chunk before it. "skip"
+    and "null" put it into `Chunk.faults` and continue.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp

@@ -1,4 +1,4 @@
-"""How much a small data file may turn into, so that time and memory stay in proportion to the bytes that came.
+"""Limits on the content of small data files, so that time and memory stay in proportion to the bytes of a file.
 
 | what | limit |
 |---|---|
@@ -27,7 +27,7 @@ _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 @contextmanager
 def trusting() -> Iterator[None]:
-    """Inside, data files may become as large as they like: only for files from a source that you trust.
+    """Lifts the limits within the block, for files from a source that you trust.
 
     >>> with trusting():
     ...     pass  # read(...)

@@ -210,7 +210,8 @@ class PackWriter:
         _write_json(self.folder / JOURNAL, asdict(self.journal))
 
     def _cut_to(self, sizes: dict[str, int]) -> bool:
-        """Takes off what was appended after the last journal; False where a file is shorter than that."""
+        """Removes what was appended after the last record of the journal. Returns False if a file is shorter than
+        recorded."""
         if any(self._length(name) < size for name, size in sizes.items()):
             return False
         for file in self.folder.iterdir():

@@ -1,8 +1,8 @@
 """svmlight / libsvm, multi-label: lines of "l1,l2 f:v f:v" without a header; '#' begins a comment.
 
 Ids are taken as they are, so that the parts of a data set agree. If a file counts from 1, column 0 stays empty. The
-matrix is as wide as its largest id asks for. A line without any character is no row; a row that has neither labels nor
-features is a line with a space, which is how scikit-learn writes it too.
+matrix is as wide as its largest id asks for. An empty line is no row. A row without labels and features is a line with
+a space, as scikit-learn writes it.
 """
 
 from __future__ import annotations

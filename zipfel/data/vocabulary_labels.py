@@ -69,8 +69,9 @@ class LabelFinder:
 def match_labels(
     data: Dataset, vocabulary: Vocabulary, unknown: str = "skip"
 ) -> tuple[Dataset, Vocabulary, list[Unmatched]]:
-    """The data with a column for every concept, the vocabulary in the order of these columns, and the labels that are
-    no concept, or the name of several; `unknown` says whether they are skipped or refused.
+    """Three results: the data with a column for every concept, the vocabulary in the order of these columns, and the
+    unmatched labels. A label is unmatched if it names no concept or several; `unknown` says whether such labels are
+    skipped or refused.
 
     Labels keep the data's names for them and come first. Concepts without a document follow. They are named like most
     labels: by identifier, `<URI>` or name.

@@ -1,8 +1,8 @@
 """Data that comes with the package: `load("debian-tags")`.
 
-debian-tags: package descriptions of Debian bookworm (main) and their debtags, split by source package so that
-gcc-11 and gcc-12 fall on one side; 18,621 documents to train on, 4,432 to test on, 579 tags. Made by
-scripts/build_debian_data.py from Debian's package index; each description is under its package's licence.
+debian-tags: package descriptions of Debian bookworm (main) and their debtags. There are 18,621 training documents,
+4,432 test documents and 579 tags. The split is by source package, so that gcc-11 and gcc-12 are in the same part. Made
+by scripts/build_debian_data.py from Debian's package index; each description is under its package's licence.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ MICRO, MACRO, COVERAGE = 0, 1, 2
 def ascend(labels: Array, eta: Array, order: Array, k: int, metric: int, n_labels: int, rounds: int) -> Array:
     """(n, c) bool: which candidates each document gets, k at most and one at least.
 
-    labels, eta: (n, c) candidates, -1 pads, and their probabilities; order: of the documents.
-    Kept for each label are its expected hits, how often it is given, and the expected times that it is true; for
-    coverage the probability that no document that got it has it."""
+    labels, eta: (n, c) candidates, -1 pads, and their probabilities; order: of the documents. For each label the ascent
+    keeps its expected hits, how often it is given, and how often it is expected to be true. For coverage it keeps the
+    probability that the label is wrong in all documents that got it."""
     n, c = labels.shape
     given = np.zeros((n, c), dtype=np.bool_)
     hits, times, true = np.zeros(n_labels), np.zeros(n_labels), np.zeros(n_labels)

@@ -8,10 +8,10 @@ A gain for each label, document by document, so that it can be served; the k lar
     coverage            eta / (N_l + 1)          a label that is seldom true is seldom hit otherwise
     micro-f1            eta - F / 2              only > 0: fewer than k where the rest would cost more than it brings
 
-N_l: training points. For a whole file, `together` gives sets of labels by block-coordinate ascent: document after
-document gets the k labels by which the expected metric of the file, with all other documents' sets as they are, grows
-most, until nothing changes (Schultheis et al., "Consistent algorithms for multi-label classification with macro-at-k
-metrics", 2024; xCOLUMNs). The metrics that are no sum over documents are micro-f1, macro-f1 and coverage.
+N_l: training points. For a whole file, `together` chooses sets of labels by block-coordinate ascent. One document after
+another gets the k labels that raise the expected metric of the file most, with the other sets fixed, until nothing
+changes (Schultheis et al., "Consistent algorithms for multi-label classification with macro-at-k metrics", 2024;
+xCOLUMNs). The metrics that are no sum over documents are micro-f1, macro-f1 and coverage.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Objective:
         return Ranking(labels.astype(np.int64), scores.astype(np.float32), ranking.label_names)
 
     def together(self, ranking: Ranking, k: int, seed: int = 0) -> Ranking:
-        """The k labels of each document, or fewer where that is better, which together have the largest expected
-        metric; the likeliest first."""
+        """For each document up to k labels, the likeliest first, such that the expected metric of all documents is
+        largest."""
         if self.name not in TOGETHER:
             return self.best(ranking, k)
         eta = np.where(ranking.labels != PAD, np.clip(ranking.scores, 0, 1), 0).astype(np.float64)

@@ -124,8 +124,8 @@ def kept_labels(ranking: Ranking, accepted: Array, limit: int | None = None) -> 
 
 
 def _best_micro(p: Array, hits: Array, n_true: int, more_hits: int = 0, more_given: int = 0) -> float:
-    """The threshold of (m,) probabilities at which 2 hits / (given + true) is largest, beside labels that are given
-    anyway; between two values, and above all where none should be given."""
+    """The threshold of (m,) probabilities with the largest 2 hits / (given + true), counting labels that are given
+    anyway. It lies between two values, or above all of them if no label should be given."""
     order = np.argsort(-p, kind="stable")
     values = np.concatenate([[1.0], p[order], [0.0]])
     given = np.arange(len(p) + 1) + more_given
@@ -136,7 +136,7 @@ def _best_micro(p: Array, hits: Array, n_true: int, more_hits: int = 0, more_giv
 
 
 def _best_of_documents(p: Array, hits: Array, n_true: Array) -> float:
-    """The threshold with the largest mean F1 of a document, each of which gets its likeliest label in any case."""
+    """The threshold with the largest mean F1 over documents. Each document gets its likeliest label in any case."""
     ranked = np.sort(p[np.isfinite(p)])
     tried: Sequence[float] = np.unique(np.quantile(ranked, np.linspace(0, 1, _TRIED))).tolist()
     likeliest = np.argmax(p, axis=1)[:, None] == np.arange(p.shape[1])

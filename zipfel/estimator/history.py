@@ -79,8 +79,8 @@ def known_after(known: Ids, data: Dataset) -> Ids:
 
 
 def new_documents(data: Dataset, known: Ids, training: dict[str, Any]) -> Dataset:
-    """The documents that a model has not learned yet: by their ids; where they have none, a whole data set by its
-    contents. Of documents of one id the first counts."""
+    """The documents that a model has not learned yet. Documents are compared by their ids; data without ids are
+    compared as a whole, by contents. Of documents of one id the first counts."""
     found = hashes_of(data.ids)
     if len(found):
         first = np.zeros(len(found), dtype=bool)

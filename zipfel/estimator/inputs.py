@@ -20,7 +20,7 @@ LabelNames = Sequence[str] | None
 def as_dataset(
     X: Any, Y: Any, *, label_names: LabelNames = None, text: Names = None, labels: str | None = None
 ) -> Dataset:
-    """Documents with labels: X as texts or a matrix; Y as a 0/1 matrix, lists of names, or lists of ids.
+    """Documents with labels as a `Dataset`. X: texts or a matrix; Y: a 0/1 matrix, lists of names, or lists of ids.
 
     text, labels: columns of X, where it is a DataFrame.
     """

@@ -56,7 +56,7 @@ def writing(folder: str | Path, force: bool = False, *, needed: int = 0) -> Iter
 
 
 def save_or_rescue(save: Callable[[Path], None], folder: str | Path) -> None:
-    """save(folder); where that fails, the result is saved elsewhere, and the error says where.
+    """Calls save(folder). If that fails, the result is saved elsewhere, and the error names the place.
 
     For commands, whose result is lost when they end.
     """

@@ -123,7 +123,7 @@ CORE_USE = 0.8
 CANDIDATES = ("words", "regression", "label_sets")
 """Parts with neighbours, whose labels become candidates. A model needs one of them."""
 BUDGET_SHARE = 0.4
-"""Of the time that is left of a budget: what parts that must pay may take of it by estimate."""
+"""The share of the remaining time budget that optional parts may take by estimate."""
 
 
 def parabel_seconds(s: Shape) -> float:

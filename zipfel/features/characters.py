@@ -21,7 +21,7 @@ _CONTEXTUAL = ("\u0130", "\u03a3")  # the two whose lower case is not one charac
 
 
 class Token(NamedTuple):
-    """A word or n-gram of a text, as the vocabulary spells it, and where it stands in the text as it came."""
+    """A word or n-gram as the vocabulary spells it, and its place in the original text."""
 
     token: str
     start: int

@@ -49,7 +49,7 @@ class Vocabulary:
         return table, columns
 
     def with_more(self, other: Vocabulary) -> Vocabulary:
-        """With the words of later texts that are new behind its own, whose columns and weights stay as they are."""
+        """The vocabulary with new words of later texts at its end. Known words keep their columns and weights."""
         new = [i for i, name in enumerate(other.names) if name not in self.columns]
         names = [*self.names, *(other.names[i] for i in new)]
         return Vocabulary(names, np.append(self.points, np.minimum(other.points[new], self.n_points)), self.n_points)

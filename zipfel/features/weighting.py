@@ -37,8 +37,8 @@ class Weighting:
         return self
 
     def transform(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        """A float32 matrix with new values for the same non-zeros, columns sorted; X stays as it is, and is shared
-        where it can be. A zero row stays one."""
+        """A float32 matrix with new values for the same non-zeros and sorted columns. X stays as it is; its arrays are
+        shared if possible. A zero row stays one."""
         X = _canonical(X)
         if self.kind == "tfidf" and self.idf_ is None:
             raise NotFittedError("this weighting has not seen any rows yet: call fit first")

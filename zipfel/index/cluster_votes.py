@@ -56,7 +56,7 @@ class ClusterVotes:
         return quality
 
     def _fewest_probes(self, queries: Vectors, truth: sp.csr_matrix, quality: float) -> int:
-        """The smallest power of two whose search is as good as that of all clusters, but for a tenth of a point."""
+        """The smallest power of two that is within a tenth of a point of searching all clusters."""
         for step in range(self.clusters.n_clusters.bit_length()):
             probes = 1 << step
             ranking = replace(self, probes=probes).rank(queries, 5)

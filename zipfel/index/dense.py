@@ -11,8 +11,8 @@ from zipfel.index.sparse import unit_csr
 from zipfel.system.threads import blas_threads
 
 _DENSE = ((0.1, 1000, 200_000_000), (0.5, 100, None))
-"""Shares of values that are not zero from which on rows count as dense; of how many rows: few documents with few words
-are no numbers; and of how many values at most: with half of them or more, an array is no larger than the CSR."""
+"""A matrix counts as dense from this share of non-zero values and this many rows on, up to this many values (None: no
+limit). With half of the values non-zero, an array is no larger than the CSR matrix."""
 _BLOCK = 4096
 
 

@@ -9,8 +9,8 @@ from numba.core.dispatcher import Dispatcher
 
 
 def load_kernels() -> int:
-    """Those of the modules of zipfel that are imported, as far as they were compiled before and kept; how many were
-    loaded. As a compiled library's code is loaded when it is imported."""
+    """Loads the compiled kernels of imported zipfel modules from the cache, and returns how many. As a compiled
+    library's code is loaded when it is imported."""
     modules = [module for name, module in sys.modules.items() if name.startswith("zipfel.")]
     kernels = {id(kernel): kernel for module in modules for kernel in vars(module).values() if _is_kept(kernel)}
     return sum(_load(kernel) for kernel in kernels.values())

@@ -1,7 +1,7 @@
 """The product of sparse rows with a sparse matrix of few columns, as a dense array.
 
-Columns of the left that are frequent in the right are gathered into a small dense matrix and multiplied as such; the
-others are added list by list. Most of a long document's time goes into the few frequent words.
+Columns of the left matrix that are frequent in the right one form a small dense matrix and are multiplied as such. The
+other columns are added list by list. Most of a long document's time goes into the few frequent words.
 """
 
 from __future__ import annotations

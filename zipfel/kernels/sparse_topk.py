@@ -1,11 +1,11 @@
 """The k largest entries of each row of a sparse product A B, row by row, without ever forming the product.
 
 Neighbour search (queries times an inverted index), votes (weights times the label matrix) and centroids (rows times
-centroids) are all this one computation. For a row of A the matching rows of B are added into a dense accumulator; its
-entries are then either all scanned, or only those that were touched, whichever is less work. A scan skips groups of
-columns that cannot be among the k best. Rows of B with many entries (the lists of frequent words) can be stored dense,
-see `Lists`. The processor adds eight values of a dense row at a time, and one value of a sparse row. `plain_topk` is
-the twin that the tests hold it to.
+centroids) are all this one computation. For a row of A, the matching rows of B are added into a dense accumulator. Then
+all entries are scanned, or only the touched ones if that is less work. A scan skips groups of columns that cannot be
+among the k best. Rows of B with many entries (the lists of frequent words) can be stored dense, see `Lists`. The
+processor adds eight values of a dense row at a time, and one value of a sparse row. `plain_topk` is the twin that the
+tests hold it to.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
 GROUP = 32
-"""Columns that are looked at together: what k of the groups' peaks reach is a bar that the k best columns reach. With n
-groups, the g-th has columns g, g + n, g + 2n and so on: so peaks are found many groups at a time."""
+"""Columns in a group. A value that the peaks of k groups reach is a lower bound for the k best columns. With n groups,
+the g-th has columns g, g + n, g + 2n and so on: so peaks are found many groups at a time."""
 _HALVINGS = 12
 """Of the range in which that bar is looked for, at most."""
 _SHORT = 8

@@ -80,8 +80,8 @@ def random_walks_by_points(
     """(n, length) label ids: walk i begins at starts[i] and goes to a label that shares a point with the last one.
 
     points: indptr and rising indices of Y, labels by point; by_label: those of its transpose. A step draws one of the
-    label's points in proportion to |y| - 1, then another of its labels, each as likely: together that is in proportion
-    to the number of points that two labels share, and Y'Y is never made. A label without company stays where it is.
+    label's points in proportion to |y| - 1, then one of the point's other labels. The result is in proportion to the
+    number of points that two labels share, without computing Y'Y. A label without company stays where it is.
     """
     weights = np.maximum(np.diff(points[0]) - 1, 0)[by_label[1]]
     total = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])

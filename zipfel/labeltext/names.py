@@ -1,7 +1,7 @@
 """Names of labels as lists of stems, and the trie and the lists by word that a pass over a text looks them up in.
 
-A name with a qualifier in brackets, such as "Heimat (Motiv)", is also a name without it. A word that is made of two
-known words, such as "Entwicklungspolitik", is also a name of these two, in any order and near each other.
+A name with a qualifier in brackets, such as "Heimat (Motiv)", is also a name without it. A compound of two known words,
+such as "Entwicklungspolitik", also matches the two words in any order, if they are near each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from zipfel.state import State
 
 Array = npt.NDArray[Any]
 PREFERRED, QUALIFIED, SPLIT = 1, 2, 4
-"""What a name is, as bits: the preferred one; one that lost its qualifier; the parts of a compound."""
+"""Kinds of names, as bits: a preferred name, a name without its qualifier, the parts of a compound."""
 _QUALIFIER = re.compile(r"\s*[(<\[][^()<>\[\]]*[)>\]]\s*$")
 _MOST_WORDS = 12
 """Words of a name that counts: longer ones are descriptions, which no text repeats."""

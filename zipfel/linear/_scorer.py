@@ -92,8 +92,8 @@ def score_by_feature(
     slots: Array,
     out: Array,
 ) -> None:
-    """The same from weights sorted by feature, see `WeightsByFeature`: a document's rare words bring their weights to
-    those of its labels that have them; those of frequent words are looked up, label by label.
+    """The same from weights sorted by feature, see `WeightsByFeature`. Weights of rare words are added to the
+    candidates in the word's list. Weights of frequent words are looked up label by label.
 
     slots: (n_labels,) zeros, left as zeros. Less work than `score_pairs` where labels have many weights.
     """
@@ -131,8 +131,8 @@ def score_by_feature(
 
 @dataclass(frozen=True)
 class WeightsByFeature:
-    """Weights of frequent features, those that an eighth of the labels have a weight for, as a dense table; and for
-    each of the others the labels that have one. Nine tenths of the work of scoring is in frequent features."""
+    """Weights sorted by feature. Features with a weight in an eighth of the labels or more have a dense table. Each
+    other feature has a list of its labels. Nine tenths of the work of scoring is in frequent features."""
 
     lists: tuple[Array, Array, Array]  # CSC of the rare features' weights
     place: Array  # (n_features,) column of the table, -1 where a feature is rare

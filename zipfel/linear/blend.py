@@ -22,7 +22,8 @@ each takes the square of the error before."""
 _NOISE = 1e-5
 """Evidence that varies less than this, for its size, is the same for all pairs, but for rounding."""
 _TOP, _FIRST = 10, 100
-"""Candidates of a document that `fit_top` learns from; documents of which it learns from all candidates at first."""
+"""Candidates of a document that `fit_top` learns from; documents in its first step, which uses all of their
+candidates."""
 
 
 @dataclass(frozen=True)

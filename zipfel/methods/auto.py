@@ -136,7 +136,8 @@ class Auto(Method):
         return [_with_verdict(tried, tried.part in parts, found.get(tried.part)) for tried in self.plan_]
 
     def _finish(self, kept: dict[str, Part], fold: Fold, everything: Fold) -> None:
-        """The parts that stay, fitted on all points; if the time is up, as they are, with all points as voters."""
+        """Fits the parts that stay on all points. If the time is up, the parts of the rehearsal are used, with all
+        points as voters."""
         names = list(kept)
         if fold.seen.all() or fold.run.time_left() <= 0:
             nothing = More(fold.points.X[:0], self.training_, np.zeros(0, dtype=np.int64), self._n_near)

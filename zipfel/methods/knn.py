@@ -4,10 +4,10 @@
     w_i = (sim_i / sim_1)^t for the m nearest                        `sharpened` of log sim
     score(l) = v_l sum_i w_i y_il / sum_i w_i, v_l = (1 + N_l)^-r    `_votes`; v is scaled to 1 at most
 
-m, the sharpness t and the rarity r are chosen on the validation points, or where there are none by leave-one-out: a
-sample of train is asked for its neighbours, without itself. The validation points join the memory after that.
-What the choices are worth (P@1 on test, TF-IDF rows): 40 plain votes have 59.9 on bibtex and 63.2 on delicious; with
-m and t chosen it is 62.5 and 64.8; with r as well 63.9 on bibtex, while on delicious r = 0 is chosen.
+m, the sharpness t and the rarity r are chosen on validation points. Without these, a sample of train is ranked by its
+neighbours (leave-one-out). The validation points join the memory after that. What the choices are worth (P@1 on test,
+TF-IDF rows): 40 plain votes have 59.9 on bibtex and 63.2 on delicious; with m and t chosen it is 62.5 and 64.8; with r
+as well 63.9 on bibtex, while on delicious r = 0 is chosen.
 """
 
 from __future__ import annotations

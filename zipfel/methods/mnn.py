@@ -63,8 +63,8 @@ _MANY = 20_000
 _STEPS, _EPOCHS = 600, (8, 25)
 """Steps that training takes at least, within so many epochs."""
 _CHANCE = 0.005
-"""The mean of P@1, 3 and 5 on a thousand points differs by so much between seeds: label vectors, which are few, join
-the blend only where they gain more."""
+"""How much the mean of P@1, P@3 and P@5 on a thousand points differs between seeds. Label vectors join the blend only
+if they gain more."""
 _SPARE = 0.0005
 """What louder votes for rare labels may cost of that mean."""
 
@@ -105,7 +105,7 @@ SETTINGS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "contrastive": ({"negatives": 25, "keep": 0.8, "margin": 0.2}, {"negatives": 5, "keep": 0.5, "margin": 0.1}),
     "infonce": ({"temperature": 0.05, "keep": 0.7}, {"temperature": 0.15, "keep": 0.5}),
 }
-"""Values of a loss of which held-out points choose, where none is set."""
+"""Values of a loss that held-out points choose from, if none is set."""
 PAPER = {"loss": "contrastive", "encoders": 1, "precision": "float32", "rarity": 0.0, "ranking": "blend"}
 
 

@@ -2,9 +2,10 @@
 
     m(l) = w_l . x + b_l,   w_l = argmin 1/2 |w|^2 + C sum_i max(0, 1 - y_il m_i(l))^2       `linear`
 
-The sum runs over l's positives and over the documents that have l in their shortlist: the labels whose centroids are
-nearest (`centroid`), and a few random ones, without which a classifier would know hard negatives only. While points
-times labels are at most `all_below`, every document is in every sum, and every label is scored: plain 1-vs-all.
+The sum runs over l's positives and over the documents that have l in their shortlist. A shortlist has the labels with
+the nearest centroids (`centroid`) and a few random ones. Without random labels a classifier would see hard negatives
+only. While points times labels are at most `all_below`, every document is in every sum, and every label is scored:
+plain 1-vs-all.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ F1@k and nDCG@k are Annif's F1@k and NDCG@k: with -k 5,10,20 they compare with w
 
 A row without true labels counts 0, or is left out with `skip_empty`. Truth is whatever is stored and not zero.
 
-Per bucket ("P@1[tail]"; head: more than 100 training points, tail: at most 5, torso: between, see `data.buckets`) only
-labels of the bucket are true, and the ranking stays what it is: a hit keeps its rank in the whole ranking.
-P@k[b] is still divided by k and by all rows, so that the buckets add up to P@k: how much of it each bucket brings.
-R@k[b] and nDCG@k[b] are means over the rows that have a true label in the bucket: the others could only say 0.
+Metrics per bucket, such as "P@1[tail]", count only the bucket's labels as true (head: more than 100 training points,
+tail: at most 5, torso: between; see `data.buckets`). The ranking is the same: a hit keeps its rank in the whole
+ranking. P@k[b] is still divided by k and by all rows, so that the buckets add up to P@k: how much of it each bucket
+brings. R@k[b] and nDCG@k[b] are means over the rows that have a true label in the bucket: the others could only say 0.
 PSP, PSnDCG, coverage and macro-F1 are as above, on the bucket's labels. A bucket without true labels scores 0.
 """
 

@@ -2,8 +2,8 @@
 
     C = (ln N - 1) (B + 1)^A        1 / p_l = 1 + C (N_l + B)^-A
 
-N: training points. N_l: training points with label l. A rare label is likely to be missing where it is true, so hitting
-it where it was written down counts more.
+N: training points. N_l: training points with label l. Annotators often miss rare labels, so a hit of a rare label
+counts more.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 FAN = LANES
 """Children of a node that is split."""
 _ROUNDS, _DEEPEST = 2, 20
-"""Rounds of clustering, of which the first has single points as centres; levels below which no node is split."""
+"""Rounds of clustering, the first with single points as centres; the largest depth of a tree."""
 
 
 @njit(cache=True, nogil=True)
@@ -173,7 +173,7 @@ def grow(
     nodes and their classes (s, 16), node in which each row ends).
 
     Rows x and y are of unit length. All rows go down the tree; only those that are `seen` shape it. Nodes are numbered
-    in the order in which they are made: the children of the s-th that is split are 1 + 16 s and the fifteen behind.
+    in the order of their creation. The children of the s-th split node are 1 + 16 s to 16 + 16 s.
     """
     n, state = len(seen), np.uint64(2 * seed + 1)
     rows, scratch = np.arange(n).astype(np.int32), np.empty(n, dtype=np.int32)

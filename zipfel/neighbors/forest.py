@@ -8,7 +8,7 @@ Siblini, Kuntz and Meyer, "CRAFTML, an efficient clustering-based random forest 
     to predict, moves to the child c with the largest cos(x, u_c), until few points are left.
     forest(l) = mean over trees of the share of the leaf's points that have label l
 
-cos(x, u_c) is a sum of cosines of x with points, so that a tree need not keep u_c, only which points it is made of.
+cos(x, u_c) is a sum of cosines of x with points. A tree therefore keeps the numbers of these points and not u_c.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Forest:
 
 
 def _is_sound(found: Mapping[str, Array], n_points: int) -> bool:
-    """Every number is within what it counts, and every child comes behind its parent, so that each path ends."""
+    """Whether every number is in its range and every child comes after its parent, so that each path ends."""
     sizes, split, edges, scales = (found[name] for name in ("sizes", "is_split", "edges", "scales"))
     members, classes, leaves = (found[name] for name in ("members", "classes", "leaves"))
     whole = all(found[name].dtype.kind in "iu" for name in found if name != "scales")

@@ -1,4 +1,4 @@
-"""A regression on a document's nearest training points, solved for each document: near-duplicates count as one vote,
+"""A regression on a document's nearest training points, solved for each document. Near-duplicates count as one vote,
 and a neighbour that differs from the others counts more.
 
     K = cos(x_i, x_j), k = cos(x, x_i)               neighbours i, j of x, by words

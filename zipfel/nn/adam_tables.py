@@ -1,5 +1,5 @@
-"""What the trainings without torch share: rows of a sparse matrix, batch by batch, and tables of vectors that Adam
-moves, only those rows that a batch touches."""
+"""Shared code of trainings without torch: batches of sparse rows, and tables of vectors. Adam updates only the rows
+that a batch touches."""
 
 from __future__ import annotations
 

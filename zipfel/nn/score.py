@@ -9,8 +9,8 @@ from torch import Tensor
 def candidate_scores(hidden: Tensor, labels: Tensor) -> Tensor:
     """(B, c) inner products of hidden (B, d) with labels (c, d).
 
-    Computed as the transpose of labels @ hidden.T: the number of candidates is an odd one in most batches, and a
-    product whose rows have an odd length takes 1.6 times as long as one with rows of B.
+    Computed as the transpose of labels @ hidden.T. Most batches have an odd number of candidates, and a product with
+    rows of odd length takes 1.6 times as long as one with rows of B.
     """
     return (labels @ hidden.T).T
 

@@ -1,5 +1,5 @@
-"""Layers that draw from a generator of their own: torch's one generator is shared by all threads, and networks that are
-trained side by side would take each other's draws."""
+"""Layers with their own random generator. All threads share torch's generator, so networks that train in parallel would
+change each other's random numbers."""
 
 from __future__ import annotations
 

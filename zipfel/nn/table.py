@@ -30,8 +30,8 @@ class Table:
     their moments. The bias correction counts the row's own steps. With the global count, the first step of a rare row
     would be about three times too large, (1 - beta1) / sqrt(1 - beta2).
 
-    SGD equals the dense optimiser on rows that rest, too: their momentum and decay are a linear map, whose power is
-    applied when the row is next gathered, and by `settle` at the end of an epoch (exact at a constant rate).
+    SGD equals the dense optimiser on untouched rows, too. Momentum and decay are a linear map; its power is applied
+    when the row is next gathered, and by `settle` at the end of an epoch (exact at a constant rate).
 
     rate: this table's learning rate as a multiple of the trainer's. decay: weight decay, decoupled for Adam (AdamW) and
     Adagrad, which apply it to touched rows only. momentum: of SGD. On other devices than the CPU the same arithmetic

@@ -20,9 +20,9 @@ _BLOCK = 8192
 class UnitEncoder(nn.Module):
     """phi(x) = unit(act(s (W'x)_j / |W_j| + b)): bags W'x (B, d) to unit vectors (B, d); act is ReLU or nothing.
 
-    weight_norm: all columns W_j of the bag's table have one trainable length s (Salimans and Kingma 2016). The columns'
-    lengths are buffers that `measure` sets from the whole table, for a batch sees a few rows of it only; without it
-    W is taken as it is. length: g, the one trainable length of all label vectors, kept as its logarithm.
+    weight_norm: all columns W_j of the bag's table have one trainable length s (Salimans and Kingma 2016). The lengths
+    of the columns are buffers. `measure` computes them from the whole table, as a batch has only a few rows. Before
+    that, W is used as it is. length: g, the one trainable length of all label vectors, kept as its logarithm.
     """
 
     def __init__(self, dim: int, *, relu: bool, weight_norm: bool, dropout: float, length: float) -> None:

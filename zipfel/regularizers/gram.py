@@ -1,7 +1,7 @@
 """Regularisers of label vectors through their Gram matrix, without ever building it.
 
-For b vectors of d numbers, ||V V'||_F = ||V'V||_F: the (b, b) matrix of the paper costs as much as the (d, d) one
-says, and the targets U enter only where they are not zero. A batch's regulariser is O(b d^2 + nnz(U) d).
+For b vectors of d numbers, ||V V'||_F = ||V'V||_F. The paper's (b, b) matrix is replaced by the (d, d) one, and only
+non-zero targets U are visited. A batch's regulariser is O(b d^2 + nnz(U) d).
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def run_task(work: Work, shared: tuple[Any, ...], task: tuple[Any, ...]) -> Arra
 
 
 def writable(value: Any) -> Any:
-    """An array of the object store as one that kernels take for writable; everything else as it is.
+    """Marks an array of the object store as writable for kernels; returns anything else unchanged.
 
     Ray marks its arrays as read-only. numba compiles each kernel a second time for those. The memory is the same;
     `Executor.map` forbids to write to it.

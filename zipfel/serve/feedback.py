@@ -66,7 +66,7 @@ def add_feedback(
 class Feedback:
     """Texts with the labels that people accepted. last: number of the last verdict that is in here.
 
-    n_rejected: verdicts against a label; n_without: texts of which no label was accepted, which are left out.
+    n_rejected: verdicts against a label; n_without: texts without an accepted label, which are left out.
     """
 
     texts: list[str]

@@ -26,7 +26,7 @@ OPEN_PATHS = (*HEALTH_PATHS, "/docs", "/openapi.json", "/favicon.ico")
 """Answered without a token, as are the files of the page."""
 RETRY_SECONDS = 1
 _DRAINED = 8
-"""A body that is too large is read up to this many times the limit, so that the client reads the answer."""
+"""A body over the limit is read up to this many times the limit, so that the client receives the refusal."""
 _REQUEST_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 CSP = (

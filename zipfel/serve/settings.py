@@ -24,8 +24,8 @@ class Settings:
     max_answered: labels of all documents of a request together.
     max_requests: requests that are worked on or wait at the same time; the next one gets 429.
     batch_texts: documents that the model is given at once.
-    refusal_seconds: time after which a 429 is sent, so that clients which try again at once do not take the processor
-    from the requests that were accepted.
+    refusal_seconds: delay before a 429 is sent. Clients that retry at once then leave the processor to accepted
+    requests.
     head_seconds, body_seconds: time that a client has to send the headers and the body of a request; the latter is
     also how long it may leave an answer unread.
     drain_seconds: time after SIGTERM in which open connections are still served.

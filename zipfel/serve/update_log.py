@@ -1,7 +1,7 @@
 """The write-ahead log of learned documents: a record is on disk before its request is answered.
 
-A file of lines: a checksum and one JSON record with its number. A record stays until a saved model contains it; the
-model's `training["updates"]` is the number of the last one that it contains, so that each is learned exactly once.
+A file of lines: a checksum and one JSON record with its number. A record stays until a saved model contains it. The
+model's `training["updates"]` is the number of its last record, so each record is learned exactly once.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class UpdateLog:
         return [_record(line, self.path, i) for i, line in enumerate(data[:whole].splitlines(), 1)]
 
     def append(self, records: Sequence[Record]) -> None:
-        """Returns when the records are on disk; where that fails, the file is as it was."""
+        """Returns when the records are on disk. If that fails, the file is unchanged."""
         data, size = b"".join(record.line() for record in records), os.fstat(self._file).st_size
         try:
             written = 0

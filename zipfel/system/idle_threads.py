@@ -1,10 +1,10 @@
 """Threads of OpenMP and OpenBLAS that sleep while they have nothing to do.
 
-By default idle threads spin, OpenBLAS's for a fiftieth of a second after every product, and slow what our own threads,
-or other work, do on the same cores: training in small steps by up to 20 times. Sleeping threads cost some microseconds
-a call. The libraries read the setting from the environment when they are loaded, so it stands there only while numpy,
-scipy.linalg, torch or faiss are imported: a program's children do not inherit it. What a program has imported before
-zipfel, or has set itself, is left alone.
+By default idle threads spin; those of OpenBLAS spin for a fiftieth of a second after every product. Spinning slows
+other threads on the same cores: training in small steps takes up to 20 times as long. Sleeping threads cost some
+microseconds a call. The libraries read the setting from the environment when they are loaded. It is set only while
+numpy, scipy.linalg, torch or faiss are imported, so child processes do not inherit it. What a program has imported
+before zipfel, or has set itself, is left alone.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def halted_by(halt: Halt | None) -> Iterator[None]:
 
 
 def check_halted() -> None:
-    """To be called now and then by long work: runs the handlers of signals that came meanwhile, and raises `Halted`
-    where the work is no longer wanted."""
+    """Long work calls this regularly. It runs the handlers of signals that arrived, and raises `Halted` if the work was
+    cancelled."""
     _run_held_handlers()
     halt = current_halt()
     if halt is not None and halt.is_set():

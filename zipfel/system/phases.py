@@ -1,7 +1,7 @@
 """The phases of a fit: what they are called in words that users know, and how far a fit has come.
 
-A method's plan lists its stages in order; phases of one stage run side by side. A stage's share says how much of a
-usual fit it takes; where it takes more or less, the estimate of the time that is left follows.
+A method's plan lists its stages in order; phases of one stage run side by side. A stage's share is its usual part of a
+fit's time. If a stage takes more or less, the estimate of the remaining time is adjusted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Named arrays in one file, in the safetensors format (https://github.com/huggingface/safetensors).
 
-A file is 8 bytes (the header's length, little-endian), the header in JSON, and the arrays' bytes. Both sides take an
-open file, so that a caller decides where the file is, and may compute a checksum of what passes.
+A file is 8 bytes (the header's length, little-endian), the header in JSON, and the arrays' bytes. Reader and writer
+take an open file. The caller chooses the place and may compute a checksum.
 
 >>> import io, numpy as np
 >>> file = io.BytesIO()

@@ -88,7 +88,7 @@ def use_threads(threads: int | None) -> Iterator[None]:
 
 @contextmanager
 def library_threads(threads: int | None = None) -> Iterator[None]:
-    """torch and faiss, as far as they are loaded, take so many threads for what this thread does in the block, by
+    """Within the block, torch and faiss, if they are loaded, use this many threads for the current thread's work; by
     default as many as kernels do."""
     before = _set_libraries(get_threads() if threads is None or _forked else threads)
     try:
@@ -212,8 +212,8 @@ def _with_threads(threads: int, work: Callable[[int, int], None], start: int, st
 def over_products(work: Callable[[int, int], None], n: int, *, parts: int | None = None) -> None:
     """`over_blocks` for work that multiplies by BLAS, which keeps to one thread for each run.
 
-    BLAS has threads of its own, but they sleep between calls, and a call that wakes them may wait for milliseconds
-    until each is given a core: longer than a product of small matrices takes.
+    The threads of BLAS sleep between calls. Waking them may take milliseconds, longer than a product of small matrices
+    takes.
     """
     with blas_threads(1 if n > 1 else None):  # one row is not worth to set a limit
         over_blocks(work, n, parts=parts)

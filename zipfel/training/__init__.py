@@ -1,8 +1,8 @@
 """The training engine: cost follows the non-zeros.
 
-Big tables (features x dim, labels x dim) never require a gradient. For each batch a builder thread finds the few
-rows it touches; the trainer gathers them as small leaves, the method's objective is ordinary torch code on those,
-and a fused row-wise optimiser writes back. A method uses it like this::
+Big tables (features x dim, labels x dim) never require a gradient. For each batch a builder thread finds the few table
+rows that it touches. The trainer gathers them as small leaf tensors. The method's objective is ordinary torch code on
+these. A fused row-wise optimiser writes the result back. A method uses it like this::
 
     tables = {
         "features": Table.normal(n_features, dim, 0.1, run.rng(1)),   # zipfel.nn.table; Adam on touched rows

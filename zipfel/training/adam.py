@@ -11,7 +11,7 @@ from torch import Tensor
 class DenseAdam:
     """Kingma and Ba 2015, as torch.optim.Adam with its defaults (betas 0.9 and 0.999, eps 1e-8); equality is tested.
 
-    The moments are there from the start, so that the state has the same tensors before the first step as after it.
+    The moments exist from the start, so the state has the same tensors before and after the first step.
     """
 
     def __init__(

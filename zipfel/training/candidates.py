@@ -15,8 +15,7 @@ from torch import Tensor
 class Candidates:
     """The labels that all rows of a batch are scored against, by one matrix product.
 
-    Every label of every row of the batch is among them, so what is not in `rows, columns` is a true negative:
-    a row's positives are never its negatives.
+    They include every label of every row of the batch. All pairs outside `rows, columns` are therefore true negatives.
     """
 
     labels: Tensor  # (c,) int64, distinct label ids

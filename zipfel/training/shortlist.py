@@ -141,8 +141,8 @@ def ranked(labels: Ids, places: npt.NDArray[np.integer] | None, scores: Array, k
 
 
 def best_share(rank: Callable[[float], Ranking], truth: sp.csr_matrix, given: float | None = None) -> float:
-    """The share of `SHARES` whose ranking has the best P@1 + P@3 + P@5 on held-out points, of equals the largest;
-    or the one that is given."""
+    """The share of `SHARES` with the best P@1 + P@3 + P@5 on held-out points, the largest if several are equal; or the
+    given share."""
     if given is not None:
         return given
     found = {share: evaluate(rank(share), truth, ks=_CUTS) for share in SHARES}

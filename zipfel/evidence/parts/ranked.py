@@ -100,5 +100,5 @@ class RankedPart(Part):
 
 
 def ranked_part(name: str, title: str, make: Callable[[Mapping[str, Any] | None], Ranker]) -> type[RankedPart]:
-    """make: an unfitted system with the parameters that are given, or those that it should have as a part."""
+    """make: returns an unfitted system with the given parameters, or with its defaults as a part."""
     return type(name.title(), (RankedPart,), {"name": name, "title": title, "make": staticmethod(partial(make))})
