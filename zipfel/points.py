@@ -64,7 +64,7 @@ class Points:
 
 
 class ChosenTexts(Sequence[str | None]):
-    """Some rows of texts that stay where they are, which may be a file.
+    """Some rows of a list of texts, which may be a file; the texts are not copied.
 
     >>> chosen = ChosenTexts(["a", "b", "c"], np.array([2, 0]))
     >>> list(chosen), chosen[1:][0]

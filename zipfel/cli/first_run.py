@@ -1,4 +1,4 @@
-"""The first run on a machine compiles kernels: it says so, with a bar, and uses all cores for it."""
+"""The first run on a machine compiles kernels on all cores and shows a progress bar."""
 
 from __future__ import annotations
 

@@ -98,8 +98,8 @@ def without_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _run(words: list[str], flags: list[str]) -> None:
-    """Runs the command; its log and its warnings go to standard error. What it trusts is a matter of the thread, so it
-    is said here."""
+    """Runs the command; its log and its warnings go to standard error. Trust in data files is set for each thread, so
+    it is set here."""
     from zipfel.cli.telling import logging_to_terminal, warning_on_terminal
 
     with ExitStack() as stack:

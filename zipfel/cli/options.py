@@ -1,4 +1,4 @@
-"""Options that several commands have, and the many of `fit`: names, limits and help in one place."""
+"""Options that several commands share, and those of `fit`: names, limits and help in one place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def complete_method(incomplete: str) -> list[str]:
 
 
 def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
-    """For the shell: presets, of the method that stands in the line, that begin so."""
+    """Completion in the shell: the presets of the line's method that begin with the given letters."""
     from zipfel.methods import method_class, method_names
 
     method = ctx.params.get("method") or DEFAULT_METHOD

@@ -48,5 +48,5 @@ def plan_table(plan: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _gain(one: Mapping[str, Any], name: str, error: str, scale: float) -> str:
-    """With its standard error; nothing for parts that held-out points are not asked about."""
+    """The gain with its standard error; empty for parts that are kept without a test."""
     return "" if one[name] is None else f"{scale * one[name]:+.2f} ± {scale * one[error]:.2f}"

@@ -24,7 +24,7 @@ def report(
     text_column: TextColumn = None,
     format: Format = "auto",  # noqa: A002 - the option's name
 ) -> None:
-    """Write an HTML page: metrics by label frequency, calibration, every label, worst documents, parts and gains.
+    """Write an HTML page: metrics by label frequency, calibration, labels, worst documents, training, gains of parts.
 
     The page is one file. It needs no network and no server.
 

@@ -22,7 +22,7 @@ class _Said(logging.Handler):
 
 @contextmanager
 def logging_to_terminal(verbose: int) -> Iterator[None]:
-    """-v shows phases and choices, -vv all; without either ZIPFEL_LOG decides."""
+    """-v shows phases and choices, -vv everything. Without them ZIPFEL_LOG decides."""
     level = level_of(verbose) if verbose else level_wanted()
     if level is None:
         yield

@@ -67,8 +67,8 @@ def _is_office(head: bytes) -> bool:
 def detect(head: bytes, name: str, suffix: str, *, need_labels: bool) -> str:
     """The format; `head` holds the first bytes, `suffix` is without .gz or .zst.
 
-    The name decides where it can (.jsonl, .csv, .arff, ...); .txt, other names and standard input are told by content.
-    Without `need_labels` a text that looks like nothing else is one document a line.
+    A known suffix decides (.jsonl, .csv, .arff, ...). For .txt, other names and standard input the content decides.
+    Without `need_labels`, text in no other format counts as one document a line.
     """
     _refuse_other_programs(head, name, suffix)
     found = _BY_SUFFIX.get(suffix) or _by_content(head, whole=len(head) < 1 << 16)

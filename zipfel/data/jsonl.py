@@ -101,7 +101,7 @@ class JsonDocument:
 
 
 def parse_document(line: str, fields: Fields) -> JsonDocument:
-    """One line, whose labels are not looked at. Raises ValueError("what is wrong | what to do") or RecursionError."""
+    """Parses one line; its labels are ignored. Raises ValueError("what is wrong | what to do") or RecursionError."""
     return _document(_object(line), fields)
 
 

@@ -1,4 +1,4 @@
-"""Packed data: a folder of memory-mapped arrays, which `zipfel data pack` makes and which is read like any file.
+"""Packed data: a folder of memory-mapped arrays. `zipfel data pack` makes it, and every command reads it like a file.
 
     FOLDER/
       manifest.json           sizes, and the bytes and SHA-256 of every other file

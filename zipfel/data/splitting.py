@@ -32,7 +32,7 @@ def split(dataset: Dataset, share: float, *, salt: str = "") -> tuple[Dataset, D
 
 
 def sample(dataset: Dataset, n_points: int, *, salt: str = "") -> Dataset:
-    """`n_points` rows of a dataset (or all, if there are fewer): those with the lowest hashes, in their order.
+    """The `n_points` rows of a dataset with the lowest hashes, in their order; all rows if there are fewer.
 
     A larger sample with the same salt holds the smaller one.
 

@@ -37,7 +37,7 @@ def numbered_lines(stream: Stream) -> Iterator[Line | None]:
 
 
 def table_rows(stream: Stream, separator: str) -> Iterator[Row]:
-    """(number of its first line, cells) of each row that is not blank; the first fault is raised."""
+    """(number of the first line, cells) of each row that is not blank. Raises the first fault."""
     for row in rows_or_faults(numbered_lines(stream), stream, separator):
         if isinstance(row, DataError):
             raise row

@@ -100,7 +100,7 @@ class Deciding(Snapshots):
         together: bool = False,
         text: Names = None,
     ) -> Ranking:
-        """The labels that are accepted: rows of different lengths, best first, with their probabilities.
+        """The accepted labels of each document, best first, with their probabilities. Rows differ in length.
 
         threshold: a probability; "auto" (default): the thresholds with the best micro-F1 on held-out documents;
         "auto:document": the one with the best mean F1 of a document.

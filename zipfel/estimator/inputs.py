@@ -238,7 +238,7 @@ def _row_numbers(rows: list[list[Any]]) -> npt.NDArray[np.int64]:
 
 
 def with_columns(matrix: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
-    """The matrix with exactly n_columns: those beyond are dropped, missing ones are empty."""
+    """The matrix with exactly n_columns columns: further ones are dropped, missing ones are empty."""
     if matrix.shape[1] == n_columns:
         return matrix
     if matrix.shape[1] < n_columns:

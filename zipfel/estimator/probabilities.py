@@ -1,4 +1,4 @@
-"""A method fitted together with the calibration that makes its scores probabilities.
+"""Fits a method together with the calibration that turns its scores into probabilities.
 
 The calibration learns from documents that the method was not trained on. If a method holds out documents itself, these
 are used. A cheap method is fitted twice, first without a part of train. For the other methods a small part of train

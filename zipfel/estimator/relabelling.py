@@ -39,7 +39,7 @@ def read_changes(path: str | Path, columns: int, *, optional: int = 0) -> list[l
 
 
 def add_labels(model: Zipfel, labels: Iterable[Sequence[str]]) -> int:
-    """New labels, each an identifier and perhaps a name (of a model with a vocabulary); returns how many there are.
+    """Adds labels: identifiers, with names if the model has a vocabulary. Returns how many were added.
 
     A label without documents is not predicted before documents of it were added, except by methods that read names.
     """

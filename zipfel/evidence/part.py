@@ -172,7 +172,8 @@ class Part(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, config: Any, fold: Fold, before: Any) -> Part | None:
-        """before: the same part, fitted on fewer of the points. Returns None if the time is up before it has learnt."""
+        """before: the same part, fitted on fewer of the points. Returns None if the time is up before the part has
+        learnt."""
 
     def neighbours(self, asked: Asked) -> Voters | None:  # noqa: ARG002 - most have none
         return None

@@ -134,7 +134,7 @@ def parabel_seconds(s: Shape) -> float:
 
 
 def allowed(s: Shape, effort: str) -> float:
-    """Core-seconds that an effort may take. The floor is for few points, where nothing takes long."""
+    """Core-seconds that an effort may take. The lower bound is for few points, where every part is cheap."""
     parabel = parabel_seconds(s)
     seconds = {"quick": 0.0, "default": parabel, "thorough": max(120.0, 5 * parabel)}[effort]
     return CORES * CORE_USE * seconds

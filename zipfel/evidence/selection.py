@@ -1,4 +1,4 @@
-"""Which parts stay: those without which the held-out points would be ranked worse.
+"""Selects the parts that stay. A part stays if held-out points are ranked worse without it.
 
 Backward, one part at a time: the judge's first blend is fitted again without a part's columns, and the part with
 the smallest loss goes. Of two parts with the same evidence, one stays. A part stays if the last of these falls without

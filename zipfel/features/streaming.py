@@ -1,4 +1,4 @@
-"""Texts in pieces, and work on the pieces in threads, so that a corpus need not fit in memory."""
+"""Processes texts in pieces, in several threads, so that a corpus need not fit in memory."""
 
 from __future__ import annotations
 

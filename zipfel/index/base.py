@@ -20,7 +20,7 @@ class Index(ABC):
     """Search over n vectors by cosine or inner product.
 
     ids: (n,) int64, rising; what `search` answers with. vectors: (n, d), scaled to unit length for the cosine.
-    recall: share of the exact top `recall_at` that the index found when it was built; 1 for the exact one.
+    recall: share of the exact top `recall_at` that the index found when it was built; 1 for an exact index.
     """
 
     kind: ClassVar[str]

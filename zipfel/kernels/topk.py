@@ -118,7 +118,7 @@ def low_bar(values, k):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def kth_largest(values, k):  # type: ignore[no-untyped-def]
-    """By quickselect, which leaves the values in another order."""
+    """Uses quickselect, which changes the order of the values."""
     low, high = 0, len(values) - 1
     while low < high:
         pivot, i, j = values[(low + high) // 2], low, high

@@ -1,1 +1,1 @@
-"""Losses: one a file, tensors in, a scalar out."""
+"""Losses, one in each file. A loss takes tensors and returns a scalar."""

@@ -119,7 +119,7 @@ class LabelReport:
         return self._failures(rows[~is_given], self.truth.indices[~is_given], n, documents)
 
     def most_wrong(self, n: int = 10, documents: int = 3) -> list[Failure]:
-        """The n labels that most documents got and do not have. documents: how many of them are named.
+        """The n labels that were wrongly given to most documents. documents: how many of them are named.
 
         >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
         >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])

@@ -41,7 +41,7 @@ class WordIndex:
 
     @cached_property
     def can_vote(self) -> npt.NDArray[np.bool_]:
-        """(n,) which points have words and labels: the index keeps no words of points without labels."""
+        """(n,) whether a point has words and labels. The index keeps no words of points without labels."""
         found: npt.NDArray[np.bool_] = np.diff(self.rows.indptr) > 0
         return found
 

@@ -70,7 +70,8 @@ def _size(V: Tensor, counts: Tensor | None) -> float:
 
 
 def submatrix(U: sp.csr_matrix, labels: npt.NDArray[np.integer], dtype: torch.dtype = torch.float32) -> Tensor:
-    """(b, b) sparse tensor: U between the given labels, in their order. Costs what is stored in their rows."""
+    """(b, b) sparse tensor: U between the given labels, in their order. The cost is in proportion to the entries of
+    these rows."""
     part = U[labels][:, labels].tocoo()
     places = torch.from_numpy(np.stack([part.row, part.col]).astype(np.int64))
     return torch.sparse_coo_tensor(

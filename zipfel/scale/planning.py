@@ -166,7 +166,7 @@ def _note(model: Zipfel, plan: Plan, limit: int, peak: int, n_points: int) -> No
 
 
 def _give_back() -> None:
-    """What was freed goes back to the system, as far as its allocator can."""
+    """Returns freed memory to the system, if the allocator supports it."""
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

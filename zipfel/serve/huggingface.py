@@ -15,7 +15,7 @@ from zipfel.serve.served import Answered, Wish
 
 
 class Parameters(BaseModel):
-    """`function_to_apply` and further ones are taken and have no effect: scores are probabilities."""
+    """`function_to_apply` and other parameters are accepted without effect: scores are always probabilities."""
 
     top_k: int | None = Field(None, ge=1)
 

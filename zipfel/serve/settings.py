@@ -75,7 +75,7 @@ class Settings:
 
 
 class Tokens:
-    """Bearer tokens that are let in. Without any token everybody is let in.
+    """Accepted bearer tokens. Without any token everybody is let in.
 
     >>> tokens = Tokens(["one", "two"])
     >>> tokens.allow("Bearer two"), tokens.allow("Bearer three"), tokens.allow(None), Tokens([]).allow(None)

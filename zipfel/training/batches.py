@@ -46,7 +46,7 @@ class Batch:
         return len(self.rows)
 
     def to(self, device: torch.device) -> Batch:
-        """The same with all its tensors on the device; what is drawn is still drawn on the CPU."""
+        """The same batch with all tensors on the device. Random numbers are still drawn on the CPU."""
         found = replace(self, X=self.X.to(device), ids={name: ids.to(device) for name, ids in self.ids.items()})
         found.candidates = None if self.candidates is None else self.candidates.to(device)
         found.extra = {name: _moved(thing, device) for name, thing in self.extra.items()}
