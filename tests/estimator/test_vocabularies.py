@@ -11,7 +11,7 @@ from zipfel.classifier import Zipfel
 from zipfel.data import Concept, Dataset, Vocabulary
 from zipfel.errors import DataError, ModelFileError, ParameterError
 from zipfel.estimator.inputs import as_dataset
-from zipfel.estimator.vocabularies import check_language, told
+from zipfel.estimator.vocabularies import check_language, names_by_document
 from zipfel.persistence import load_model, save_model
 
 TEXTS = ["a red bike with two wheels", "my bike needs oil", "a wooden boat", "boats on the sea"]
@@ -48,8 +48,10 @@ def test_labels_of_one_concept_are_one_label(model: Zipfel) -> None:
 
 def test_what_is_told_of_an_answer(model: Zipfel) -> None:
     ranking = model.predict(["a boat"], k=1)
-    assert told(ranking, model.vocabulary_, "de") == [{"ids": ["x:boat"], "names": ["Boot"], "notations": ["B1"]}]
-    assert told(model.predict(["bike"], k=1), None)[0]["names"] == [
+    assert names_by_document(ranking, model.vocabulary_, "de") == [
+        {"ids": ["x:boat"], "names": ["Boot"], "notations": ["B1"]}
+    ]
+    assert names_by_document(model.predict(["bike"], k=1), None)[0]["names"] == [
         next(iter(model.predict(["bike"], k=1).rows()))[0][0]
     ]
 

@@ -42,12 +42,12 @@ class Answer:
 
 def labelled(ranking: Ranking, vocabulary: Vocabulary | None, language: str | None) -> Iterator[tuple[Labels, Told]]:
     """Of each document its labels, and what the vocabulary tells of them."""
-    from zipfel.estimator.vocabularies import told
+    from zipfel.estimator.vocabularies import names_by_document
 
     if vocabulary is None:
         yield from ((row, {}) for row in ranking.rows())
     else:
-        yield from zip(ranking.rows(), told(ranking, vocabulary, language), strict=True)
+        yield from zip(ranking.rows(), names_by_document(ranking, vocabulary, language), strict=True)
 
 
 def answers_of(chunk: Chunk, rows: Iterable[tuple[Labels, Told]], *, null_faults: bool) -> Iterator[Answer]:

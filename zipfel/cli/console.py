@@ -87,12 +87,12 @@ def run_guarded(command: Callable[[], Any], *, debug: bool) -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
-        if debug or (told := told_error(error)) is None:
+        if debug or (message := error_message(error)) is None:
             raise
-        fail(*told)
+        fail(*message)
 
 
-def told_error(error: BaseException) -> tuple[str, int] | None:
+def error_message(error: BaseException) -> tuple[str, int] | None:
     """The sentence and the exit code for an error that a user can do something about; None for a fault of ours."""
     from zipfel.errors import ModelFileError, NotFittedError, ParameterError, ZipfelError
 

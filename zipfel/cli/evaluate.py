@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json
-from zipfel.cli.fit import read_told
+from zipfel.cli.fit import read_and_report
 from zipfel.cli.options import (
     KS,
     Force,
@@ -64,7 +64,7 @@ def evaluate(
     loaded = Zipfel.load(model)
     loaded.threads = threads
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    dataset = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
+    dataset = read_and_report(read, test, {**options, "label_separator": label_separator, "format": format_})
     start = time.monotonic()
     with TerminalProgress().task("evaluating"):
         scores, ranking, truth = loaded.measure(dataset, ks=ks, threshold=threshold, propensity=propensity)
@@ -114,7 +114,7 @@ def calibrate(
     loaded = Zipfel.load(model)
     loaded.threads, kept = threads, loaded.threads
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    dataset = read_told(read, data, {**options, "label_separator": label_separator, "format": format_})
+    dataset = read_and_report(read, data, {**options, "label_separator": label_separator, "format": format_})
     with writing(target, force):
         with TerminalProgress().task("calibrating"):
             before = loaded.evaluate(dataset)

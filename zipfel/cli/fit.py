@@ -82,10 +82,10 @@ def fit(
         TerminalProgress(model.method) as progress,
         packed_within(train, fields, limit, out) as source,
     ):
-        dataset = read_told(read, source, fields, progress)
+        dataset = read_and_report(read, source, fields, progress)
         alike = {**fields, "labels": None}  # the form of the first file, with labels of their own
-        validation = read_told(read, valid, alike, progress) if valid else None
-        testing = read_told(read, test, alike, progress) if test else None
+        validation = read_and_report(read, valid, alike, progress) if valid else None
+        testing = read_and_report(read, test, alike, progress) if test else None
         run = _run(seed, threads, time_budget, device, out, resume, progress)
         with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
             scores = fit_and_save(
@@ -309,7 +309,7 @@ def _estimated_bytes(train: str) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def read_told(
+def read_and_report(
     read: Any, path: str, fields: dict[str, str | None], progress: Progress | None = None, *, silent: bool = False
 ) -> Dataset:
     """Reads a file, shows that it does, and says what the reader guessed and mended."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json
-from zipfel.cli.fit import read_told
+from zipfel.cli.fit import read_and_report
 from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threshold
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def report(
     from zipfel.data import read
 
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    data = read_told(read, test, {**options, "label_separator": label_separator, "format": format_})
+    data = read_and_report(read, test, {**options, "label_separator": label_separator, "format": format_})
     found = Zipfel.load(model).label_report(data, k=k, threshold=threshold)
     rows = found.rows(sort)
     if csv is not None:

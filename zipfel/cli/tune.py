@@ -11,7 +11,7 @@ import typer
 
 from zipfel.cli import options
 from zipfel.cli.console import print_json, say
-from zipfel.cli.fit import parse_settings, read_told
+from zipfel.cli.fit import parse_settings, read_and_report
 from zipfel.cli.progress import TerminalProgress
 from zipfel.cli.stopping import when_stopped
 
@@ -85,9 +85,9 @@ def _read(train: str, valid: str | None, fields: dict[str, str | None]) -> tuple
     from zipfel.data import read
     from zipfel.data.remarks import remarks_on, warn
 
-    dataset = read_told(read, train, fields)
+    dataset = read_and_report(read, train, fields)
     warn(remarks_on(dataset))
-    return dataset, read_told(read, valid, {**fields, "labels": None}) if valid else None
+    return dataset, read_and_report(read, valid, {**fields, "labels": None}) if valid else None
 
 
 def _search(

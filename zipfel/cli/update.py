@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json, say
-from zipfel.cli.fit import read_told
+from zipfel.cli.fit import read_and_report
 from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
 from zipfel.cli.progress import TerminalProgress
 
@@ -64,7 +64,7 @@ def update(
     n_documents = 0
     with writing(target, force):
         if file is not None:
-            dataset = read_told(read, file, {**options, "label_separator": label_separator, "format": format_})
+            dataset = read_and_report(read, file, {**options, "label_separator": label_separator, "format": format_})
             with TerminalProgress().task("adding"):
                 before = loaded.training_["n_points"]
                 loaded.partial_fit(dataset)

@@ -96,7 +96,7 @@ class Updating(Snapshots):
             asked = self._points(self.method_, rows[some], data.Y[some], None if texts is None else texts[some])
             best = self._ranking(with_columns(asked.X, n_words), 1, asked.texts)
             learn(self._points(self.method_, rows, data.Y, texts))
-        grown = self._grown().joined(best, asked.Y, data.Y, self.n_labels_, new_words)
+        grown = self._growth().joined(best, asked.Y, data.Y, self.n_labels_, new_words)
         if self.label_names_ is not None and data.label_names is not None:
             self.label_names_ = list(data.label_names)
         self.vocabulary_ = extended(self.vocabulary_, self.label_names_, self.n_labels_)
@@ -107,7 +107,7 @@ class Updating(Snapshots):
         self.training_ = {**self.training_, "n_points": n_points, "growth": grown.facts()}
         self.metrics_ = {}
 
-    def _grown(self) -> Growth:
+    def _growth(self) -> Growth:
         """What came since the model was fitted."""
         kept = self.training_.get("growth")
         return Growth.from_facts(kept) if kept else Growth(int(self.training_["n_points"]), self.n_features_in_)

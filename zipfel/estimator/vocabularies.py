@@ -79,7 +79,9 @@ def check_language(vocabulary: Vocabulary | None, language: str | None) -> str |
     return language.lower()
 
 
-def told(ranking: Ranking, vocabulary: Vocabulary | None, language: str | None = None) -> list[dict[str, list[Any]]]:
+def names_by_document(
+    ranking: Ranking, vocabulary: Vocabulary | None, language: str | None = None
+) -> list[dict[str, list[Any]]]:
     """For each document `ids`, `names` and `notations`, parallel to its labels; without a vocabulary the first two are
     the labels themselves."""
     found: list[dict[str, list[Any]]] = []

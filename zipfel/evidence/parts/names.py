@@ -67,7 +67,7 @@ class NamesPart(Part):
         return cls(matcher, odds, counts, config.proposed, None if fold.is_final else learnt)
 
     def proposals(self, asked: Asked) -> Proposals | None:
-        matches, odds = self._found(asked)
+        matches, odds = self._matches(asked)
         labels = np.full((len(matches), self.proposed), -1, dtype=np.int64)
         rows = matches.rows
         order = np.lexsort((matches.labels, -odds, rows))
@@ -77,7 +77,7 @@ class NamesPart(Part):
         return Proposals(labels)
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
-        matches, odds = self._found(asked)
+        matches, odds = self._matches(asked)
         place = matches.places(labels)
         found = place >= 0
         if not found.any():
@@ -92,11 +92,11 @@ class NamesPart(Part):
         unseen = (labels >= 0) & (asked.training.counts[labels] == 0)
         if not unseen.any():
             return None
-        matches, odds = self._found(asked)
+        matches, odds = self._matches(asked)
         place = matches.places(labels)
         return np.where(unseen & (place >= 0), odds[place] if len(odds) else 0, np.nan).astype(np.float32)
 
-    def _found(self, asked: Asked) -> tuple[Matches, Array]:
+    def _matches(self, asked: Asked) -> tuple[Matches, Array]:
         """The matches of the documents, and (nnz,) the odds of each."""
 
         def find() -> tuple[Matches, Array]:
