@@ -30,6 +30,9 @@ class Executor(Protocol):
         not write to them. Each task gives a tuple of arrays.
         """
 
+    def fit(self, method: Any, train: Any, valid: Any, run: Any) -> None:
+        """`method.fit(train, valid, run)` of a method that trains a network, by all workers together."""
+
 
 _current: Executor | None = None
 

@@ -76,6 +76,8 @@ def fit(
     model = _estimator(method, preset, weighting, *parse_settings(set_ or []), valid_share, propensity)
     check_device(device)
     limit = memory_limit(max_memory, workers)
+    if workers is not None:
+        _check_workers(model.method)
     concepts = read_concepts(vocabulary, unknown_labels)
     with (
         writing(out, force, needed=_estimated_bytes(train)),
@@ -141,6 +143,16 @@ def _workers(run: Run, workers: int | None, address: str | None) -> AbstractCont
     from zipfel.scale.cluster import workers_for
 
     return workers_for(run, workers, address)
+
+
+def _check_workers(method: str) -> None:
+    """Nothing is quietly fitted by one process where several were asked for."""
+    from zipfel.errors import ParameterError
+    from zipfel.methods.registry import installed_methods, method_class
+
+    if not method_class(method).by_workers:
+        able = ", ".join(name for name in installed_methods() if method_class(name).by_workers)
+        raise ParameterError(f"method {method} is fitted by one process: leave out --workers, or use one of {able}")
 
 
 def _resume_hint(run: Run) -> str | None:

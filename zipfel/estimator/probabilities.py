@@ -16,6 +16,7 @@ import numpy.typing as npt
 from zipfel.calibration import RANKS, Calibration, HeldOutRanking
 from zipfel.data.splitting import held_out_runs
 from zipfel.decisions import Thresholds
+from zipfel.executor import current_executor
 from zipfel.linear.blend import is_true
 from zipfel.methods import Method, Points
 from zipfel.ranking import Ranking
@@ -41,20 +42,29 @@ def fit_calibrated(method: Method, points: Points, valid: Points | None, run: Ru
     """Fits the method, and learns on held-out documents what makes its scores probabilities, and thresholds."""
     asked = points
     if method.gives_probabilities or method.holds_out or points.n_points < _FEW:
-        method.fit(points, valid, run)
+        _fit(method, points, valid, run)
     elif method.is_cheap:
         rest, asked = _split(points, _CHEAP_SHARE, run)
         twin = type(method)(method.config)
-        twin.fit(rest, valid, replace(run.part(0.45), checkpoint=None, resume=False, curves={}))
+        _fit(twin, rest, valid, replace(run.part(0.45), checkpoint=None, resume=False, curves={}))
         held = rank_held_out(twin, asked, label_counts(rest))
-        method.fit(points, valid, run)
+        _fit(method, points, valid, run)
         return learned_from(held, gives_probabilities=False)
     else:
         rest, asked = _split(points, _SHARE, run)
-        method.fit(rest, valid, run)
+        _fit(method, rest, valid, run)
     held = method.held_out_ or rank_held_out(method, asked, label_counts(points))
     method.held_out_ = None
     return learned_from(held, gives_probabilities=method.gives_probabilities)
+
+
+def _fit(method: Method, points: Points, valid: Points | None, run: Run) -> None:
+    """By several workers, where there are some and the method's networks can be trained by them."""
+    executor = current_executor()
+    if executor is not None and method.by_workers == "network":
+        executor.fit(method, points, valid, run)
+    else:
+        method.fit(points, valid, run)
 
 
 def learned_from(held: HeldOutRanking, *, gives_probabilities: bool) -> Learned:

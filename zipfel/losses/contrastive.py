@@ -22,9 +22,9 @@ def noise_contrastive(positive: Tensor, negatives: Tensor, margin: float) -> Ten
 
 
 def hardest_negative(f_x: Tensor, f_y: Tensor, sampled: Tensor, excluded: Tensor) -> Tensor:
-    """(E, B) cosine of each row with the nearest of its h sampled label sets; -inf where none of them is a negative.
+    """(E, b) cosine of each row with the nearest of its h sampled label sets; -inf where none of them is a negative.
 
-    f_x, f_y: (E, B, dim) of unit length. sampled: (B, h) rows of f_y. excluded: (B, B) bool, no negatives.
+    f_x: (E, b, dim), f_y: (E, B, dim), unit vectors. sampled: (b, h) rows of f_y. excluded: (b, B) bool, no negatives.
     Only this one costs anything in Eq. 11, so only its cosine gets a gradient.
     """
     with torch.no_grad():
@@ -32,5 +32,5 @@ def hardest_negative(f_x: Tensor, f_y: Tensor, sampled: Tensor, excluded: Tensor
         cosines = (f_x @ f_y.transpose(1, 2)).gather(2, samples).masked_fill(excluded.gather(1, sampled), -torch.inf)
         largest, place = cosines.max(dim=2)  # (E, B)
         hardest = samples.gather(2, place[:, :, None])  # (E, B, 1)
-    cosine = (f_x * f_y.gather(1, hardest.expand(f_y.shape))).sum(dim=2)
+    cosine = (f_x * f_y.gather(1, hardest.expand(f_x.shape))).sum(dim=2)
     return cosine.masked_fill(largest == -torch.inf, -torch.inf)

@@ -113,6 +113,7 @@ class Astec(Method):
     name: ClassVar[str] = "astec"
     title: ClassVar[str] = "Astec: features from label clusters, classifiers on a shortlist, a re-ranker"
     paper: ClassVar[str] = "Dahiya et al.: DeepXML, a Deep Extreme Multi-Label Learning Framework. WSDM 2021"
+    by_workers: ClassVar[str] = "network"
     Config = AstecConfig
     config: AstecConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
@@ -217,9 +218,8 @@ class Astec(Method):
         """Each point with its positives, its shortlist, and `drawn` labels at random."""
 
         def extend(batch: Batch, rng: np.random.Generator) -> None:
-            random = rng.integers(0, train.n_labels, (len(batch), drawn), dtype=np.int32)
-            mine = np.hstack([shortlists[batch.rows], random])
-            add_pairs(batch, mine)
+            random = rng.integers(0, train.n_labels, (len(batch.everything), drawn), dtype=np.int32)
+            add_pairs(batch, np.hstack([shortlists[batch.rows], batch.own(random)]))
 
         return Batches(train.X, train.Y, size=self._size(train), seed=run.seed, extend=extend)
 

@@ -82,6 +82,7 @@ class Auto(Method):
     holds_out: ClassVar[bool] = True
     point_bytes: ClassVar[int] = 6_000
     reads_texts: ClassVar[bool] = True
+    by_workers: ClassVar[str] = "tasks"
     Config = AutoConfig
     config: AutoConfig
     presets = PRESETS

@@ -30,6 +30,8 @@ class Method(ABC):
     reads_texts: points come with their texts, and `predict` and `explain` take a sequence `texts`, a text a row.
     holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
     point_bytes: memory that `fit` takes for each point besides its entries, as measured.
+    by_workers: what several workers share of its fit: "network" (batches and tables), "tasks" (neighbours, classifiers)
+    or nothing.
     takes_new_features: `partial_fit` may be given rows with more columns than there were; they stay from then on.
     """
 
@@ -43,6 +45,7 @@ class Method(ABC):
     holds_out: ClassVar[bool] = False
     reads_texts: ClassVar[bool] = False
     takes_new_features: ClassVar[bool] = False
+    by_workers: ClassVar[str] = ""
     point_bytes: ClassVar[int] = 0
     held_out_: HeldOutRanking | None = None
 

@@ -135,6 +135,7 @@ class Dxml(Method):
     name: ClassVar[str] = "dxml"
     title: ClassVar[str] = "DXML: a network into the space of the label graph, neighbours in a cluster"
     paper: ClassVar[str] = "Zhang, Yan, Wang and Zha: Deep Extreme Multi-label Learning, ICMR 2018"
+    by_workers: ClassVar[str] = "network"
     Config = DxmlConfig
     config: DxmlConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -165,13 +166,14 @@ class Dxml(Method):
         """Eq. 3, the mean over the batch; or InfoNCE against the batch's targets."""
         f_y: Tensor = batch.extra["targets"]  # (B, dim)
         if c.loss == "infonce":
-            return info_nce(f_x @ f_y.T, c.temperature, batch.extra["same"])
-        return smooth_l1(f_x, f_y).mean()
+            return info_nce(f_x @ f_y.T, c.temperature, batch.extra["same"], batch.first)
+        return smooth_l1(f_x, batch.own(f_y)).mean()
 
     @staticmethod
     def _extend(batch: Batch, targets: Targets) -> None:
         """Gives the batch its targets, and which of its rows have the same label set: those are no negatives."""
-        batch.extra |= {"targets": torch.from_numpy(targets(batch.Y)), "same": same_sets(batch.Y)}
+        Y = batch.everything.Y
+        batch.extra |= {"targets": torch.from_numpy(targets(Y)), "same": batch.own(same_sets(Y))}
 
     # -- fit: vectors of labels; a network to choose k by; the final network on all points; its clusters
 

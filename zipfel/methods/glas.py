@@ -135,6 +135,7 @@ class Glas(Method):
     name: ClassVar[str] = "glas"
     title: ClassVar[str] = "GLaS: label vectors whose Gram matrix follows the labels' co-occurrence"
     paper: ClassVar[str] = "Guo et al.: Breaking the Glass Ceiling for Embedding-Based Classifiers, NeurIPS 2019"
+    by_workers: ClassVar[str] = "network"
     Config = GlasConfig
     config: GlasConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS

@@ -141,6 +141,7 @@ class LightDXML(Method):
     name: ClassVar[str] = "lightdxml"
     title: ClassVar[str] = "LightDXML: label embeddings shortlist, one-vs-all classifiers decide, trained in cycles"
     paper: ClassVar[str] = "Mishra et al.: Light-weight Deep Extreme Multilabel Classification. IJCNN 2023"
+    by_workers: ClassVar[str] = "network"
     Config = LightDXMLConfig
     config: LightDXMLConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS

@@ -46,6 +46,7 @@ from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.averaging import Codes, Encoders, unit_codes
 from zipfel.nn.bag import LocalRows
+from zipfel.nn.shares import together
 from zipfel.nn.table import Table
 from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
@@ -115,6 +116,7 @@ class Mnn(Method):
     name: ClassVar[str] = "mnn"
     title: ClassVar[str] = "Matching Neural Network: documents and label sets in one cosine space"
     paper: ClassVar[str] = "Zhao, Li, Zuo and Wu: Matching Neural Network for Extreme Multi-Label Learning"
+    by_workers: ClassVar[str] = "network"
     Config = MnnConfig
     config: MnnConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -130,9 +132,11 @@ class Mnn(Method):
         """Eq. 11 (or InfoNCE), the mean over batch and encoders."""
         f_x = unit_codes(rows["features"], batch.X, c.dim)  # (E, B, dim), Eq. 7
         f_y = unit_codes(rows["labels"], batch.extra["sets"], c.dim)  # (E, B, dim), Eq. 3
+        others = together(f_y, dim=1)
         if c.loss == "infonce":
-            return info_nce(f_x @ f_y.transpose(1, 2), c.temperature or 0.1, batch.extra["excluded"])
-        negative = hardest_negative(f_x, f_y, batch.extra["sampled"], batch.extra["excluded"])  # (E, B)
+            similarity = f_x @ others.transpose(1, 2)
+            return info_nce(similarity, c.temperature or 0.1, batch.extra["excluded"], batch.first)
+        negative = hardest_negative(f_x, others, batch.extra["sampled"], batch.extra["excluded"])  # (E, B)
         positive = (f_x * f_y).sum(dim=2)  # (E, B), Eq. 8
         return noise_contrastive(positive.flatten(), negative.flatten()[:, None], c.margin or 0.0)  # Eq. 9-11
 
@@ -141,11 +145,12 @@ class Mnn(Method):
         """Gives the batch its label sets, which of them are no negatives, and the h that are sampled."""
         sets = LocalRows.from_csr(batch.Y)
         batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
-        mine = prints[batch.rows]
+        mine, whole = prints[batch.rows], batch.everything
         overlap = c.exclude == "overlapping"
-        excluded = (batch.Y @ batch.Y.T).toarray() > 0 if overlap else mine[:, None] == mine  # (B, B)
+        excluded = (batch.Y @ whole.Y.T).toarray() > 0 if overlap else mine[:, None] == prints[whole.rows]  # (B, B)
         batch.extra["excluded"] = torch.from_numpy(excluded)
-        batch.extra["sampled"] = torch.from_numpy(rng.integers(0, len(batch), (len(batch), c.negatives or 1)))
+        sampled = torch.from_numpy(rng.integers(0, len(whole), (len(whole), c.negatives or 1)))
+        batch.extra["sampled"] = batch.own(sampled)
 
     # -- fit: a pair of encoders on which the votes are chosen, then the final ones on all points
 

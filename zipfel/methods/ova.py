@@ -51,6 +51,7 @@ class Ova(Method):
     title: ClassVar[str] = "one sparse linear classifier a label, behind a shortlist where labels are many"
     paper: ClassVar[str] = "Babbar and Schölkopf: DiSMEC, 2017; here on shortlisted negatives"
     is_cheap: ClassVar[bool] = True
+    by_workers: ClassVar[str] = "tasks"
     Config = OvaConfig
     config: OvaConfig
 

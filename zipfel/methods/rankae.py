@@ -54,6 +54,7 @@ from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.autoencoder import LabelAutoencoder, Trained, first_tables
 from zipfel.nn.bag import LocalRows
 from zipfel.nn.readout import READOUTS, Readout
+from zipfel.nn.shares import together
 from zipfel.nn.word_vectors import word_start
 from zipfel.ranking import PAD, Ranking
 from zipfel.run import Run
@@ -129,6 +130,7 @@ class RankAe(Method):
     name: ClassVar[str] = "rankae"
     title: ClassVar[str] = "Rank-AE: a label auto-encoder whose code documents share, with dual attention"
     paper: ClassVar[str] = "Wang, Chen, Sun, Qin, Li and Zhou: Ranking-Based Autoencoder for XMC, NAACL-HLT 2019"
+    by_workers: ClassVar[str] = "network"
     Config = RankAeConfig
     config: RankAeConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -156,7 +158,8 @@ class RankAe(Method):
         """L_h: the squared distance, the mean over the batch; or InfoNCE against the batch's label sets."""
         if c.common == "mse":
             return (x_h - y_h).square().sum(dim=1).mean()
-        return info_nce(normalize(x_h, dim=1) @ normalize(y_h, dim=1).T, c.temperature, batch.extra["same"])
+        similarity = normalize(x_h, dim=1) @ together(normalize(y_h, dim=1)).T
+        return info_nce(similarity, c.temperature, batch.extra["same"], batch.first)
 
     @staticmethod
     def reconstruction_loss(c: RankAeConfig, logits: Tensor, batch: Batch) -> Tensor:
@@ -172,7 +175,7 @@ class RankAe(Method):
     def _extend(batch: Batch, _: np.random.Generator) -> None:
         """Gives the batch its label sets, and which of them are the same: those are no negatives of each other."""
         sets = LocalRows.from_csr(batch.Y)
-        batch.extra |= {"sets": sets, "same": same_sets(batch.Y)}
+        batch.extra |= {"sets": sets, "same": batch.own(same_sets(batch.everything.Y))}
         batch.ids |= {"encoder": sets.ids, "bias": batch.ids["labels"]}
 
     # -- fit: lambda, m and epochs on held-out points; the final networks on all points; their votes, if any

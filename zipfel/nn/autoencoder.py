@@ -19,6 +19,7 @@ from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.contributions import contributions
 from zipfel.nn.seeded import linear
+from zipfel.nn.shares import own, together
 from zipfel.nn.table import Table
 from zipfel.nn.weights import read_weights, weights
 from zipfel.points import Points
@@ -55,6 +56,9 @@ class BatchNorm(nn.Module):
         self.register_buffer("variance", torch.ones(dim))
 
     def forward(self, x: Tensor) -> Tensor:
+        return own(self._normalised(together(x))) if self.training else self._normalised(x)
+
+    def _normalised(self, x: Tensor) -> Tensor:
         if not self.training or len(x) == 1:
             return (x - self.mean) / (self.variance + self.eps).sqrt() * self.weight + self.bias
         mean = x.mean(dim=0)

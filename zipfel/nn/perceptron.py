@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from zipfel.kernels.bag import encode_bag
+from zipfel.nn.shares import batch_rows, own
 from zipfel.nn.weights import read_weights, weights
 from zipfel.state import State
 
@@ -36,7 +37,7 @@ class Perceptron(nn.Module):
         hidden = torch.relu(sums + self.bias1) if self.relu else sums + self.bias1
         codes = hidden @ self.W2 + self.bias2
         if self.dropout and generator is not None:  # nn.Dropout draws from torch's one generator, which threads share
-            kept = torch.rand(codes.shape, generator=generator) >= self.dropout
+            kept = own(torch.rand((batch_rows(codes), codes.shape[1]), generator=generator) >= self.dropout)
             codes = codes * kept.to(codes.device) / (1 - self.dropout)
         return nn.functional.normalize(codes, dim=1)
 

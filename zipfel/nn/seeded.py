@@ -8,6 +8,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from zipfel.nn.shares import batch_rows, own
+
 
 def linear(n_in: int, n_out: int, generator: torch.Generator, *, bias: bool = True) -> nn.Linear:
     """`nn.Linear` whose first weights, of the same spread, come from the generator."""
@@ -21,7 +23,8 @@ def linear(n_in: int, n_out: int, generator: torch.Generator, *, bias: bool = Tr
 class Dropout(nn.Module):
     """`nn.Dropout` that draws from `generator`, which the trainer sets and seeds by epoch and batch.
 
-    The draws are made on the CPU and moved, so that they are the same on every device.
+    The draws are made on the CPU and moved, so that they are the same on every device. Several workers draw for the
+    whole batch, so that a row loses the same numbers whoever has it.
     """
 
     generator: torch.Generator | None = None
@@ -33,5 +36,6 @@ class Dropout(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         if not self.training or self.share == 0:
             return inputs
-        kept = torch.empty(inputs.shape, dtype=inputs.dtype).bernoulli_(1 - self.share, generator=self.generator)
+        whole = torch.empty((batch_rows(inputs), *inputs.shape[1:]), dtype=inputs.dtype)  # of all workers
+        kept = own(whole.bernoulli_(1 - self.share, generator=self.generator))
         return inputs * kept.to(inputs.device).div_(1 - self.share)

@@ -81,6 +81,13 @@ class Table:
         _check_room(n_rows, dim)
         return cls(torch.zeros(n_rows, dim), **settings)
 
+    def alike(self, weights: Tensor) -> Table:
+        """A new table with this one's settings."""
+        return Table(
+            weights, optimizer=self.optimizer, rate=self.rate, decay=self.decay, momentum=self.momentum,
+            betas=self.betas, eps=self.eps,
+        )  # fmt: skip
+
     def __len__(self) -> int:
         return int(self.weights.shape[0])
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from zipfel.errors import MissingExtraError, ParameterError, ResourceError, ZipfelError
 from zipfel.executor import Arrays, Work, use_executor
+from zipfel.methods import Method, Points
 from zipfel.run import Progress, Run, Silent
 from zipfel.scale.finished import FinishedTasks
 from zipfel.system.interrupts import check_halted
@@ -132,6 +133,12 @@ class RayExecutor:
                     self._finished.save(key, tasks[i], result)
                     shown.advance(1)
         return [result for result in found if result is not None]
+
+    def fit(self, method: Method, train: Points, valid: Points | None, run: Run) -> None:
+        """See `Executor.fit`."""
+        from zipfel.scale.networks import fit_network  # it needs torch
+
+        fit_network(self._ray, method, train, valid, run, self.n_workers)
 
     def _as_they_end(self, references: list[Any]) -> Iterator[tuple[Any, Arrays]]:
         try:

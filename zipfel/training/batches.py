@@ -17,6 +17,7 @@ from torch import Tensor
 
 from zipfel.nn.bag import LocalRows
 from zipfel.nn.pairs import Pairs
+from zipfel.nn.shares import Share, Team
 from zipfel.system.threads import get_threads
 from zipfel.training.candidates import Candidates, CandidateSampler
 
@@ -32,6 +33,8 @@ class Batch:
     ids: for each table by name, the (u,) distinct rows that this batch touches; the trainer gathers them.
          "features" and, where the batches have labels or candidates, "labels" are set; `extend` may add more.
     extra: whatever a method's `extend` put there.
+    share, whole: where several workers train, this is one's share of a whole batch, which has no X; its candidates are
+         those of the whole batch, their positives its own. `everything` and `own` are the same for all.
     """
 
     rows: npt.NDArray[np.int64]  # (B,) which points of train
@@ -41,6 +44,22 @@ class Batch:
     candidates: Candidates | None = None  # columns are rows of ids["labels"]
     ids: dict[str, Tensor] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    share: Share | None = None
+    whole: Batch | None = None
+
+    @property
+    def everything(self) -> Batch:
+        """The whole batch: itself in a process that trains alone."""
+        return self.whole or self
+
+    @property
+    def first(self) -> int:
+        """Place of its first row in the whole batch."""
+        return 0 if self.share is None else self.share.first
+
+    def own(self, things: Any) -> Any:
+        """Its rows of a tensor or an array that has a row for each of the whole batch."""
+        return things if self.share is None else things[self.share.first : self.share.last]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -111,26 +130,40 @@ class Batches:
     def mean_features(self) -> float:
         return float(self.X.nnz / max(1, self.X.shape[0]))
 
-    def epoch(self, epoch: int) -> Iterator[Batch]:
-        """All batches of this epoch, in an order that depends on seed and epoch only."""
+    def epoch(self, epoch: int, team: Team | None = None) -> Iterator[Batch]:
+        """All batches of this epoch, or this worker's share of each. Their order depends on seed and epoch only."""
         order = np.random.default_rng([self.seed, _ORDER, epoch]).permutation(self.rows)
-        builders = (self._build(order[i * self.size : (i + 1) * self.size], epoch, i) for i in range(len(self)))
+        builders = (self._build(order[i * self.size : (i + 1) * self.size], epoch, i, team) for i in range(len(self)))
         return builders if get_threads() == 1 else _ahead(builders)
 
-    def _build(self, rows: npt.NDArray[np.int64], epoch: int, index: int) -> Batch:
+    def _build(self, rows: npt.NDArray[np.int64], epoch: int, index: int, team: Team | None) -> Batch:
         seed = (self.seed, _BATCH, epoch, index)
         rng = np.random.default_rng(seed)
         X, Y = self.X[rows], self.Y[rows]
         if self.keep < 1.0:
             X = _drop(X, self.keep, self.rescale, rng)
-        batch = Batch(rows, LocalRows.from_csr(X), Y, seed)
+        batch = _share(rows, X, Y, seed, team)
         batch.ids["features"] = batch.X.ids
         if self.candidates is not None:
-            batch.candidates = self.candidates.draw(rows, Y, rng)
-            batch.ids["labels"] = batch.candidates.labels
+            drawn = self.candidates.draw(rows, Y, rng)
+            batch.candidates = drawn if batch.share is None else drawn.of_rows(batch.share.first, batch.share.last)
+            batch.ids["labels"] = drawn.labels
         if self.extend is not None:
             self.extend(batch, rng)
         return batch
+
+
+def _share(
+    rows: npt.NDArray[np.int64], X: sp.csr_matrix, Y: sp.csr_matrix, seed: tuple[int, ...], team: Team | None
+) -> Batch:
+    if team is None:
+        return Batch(rows, LocalRows.from_csr(X), Y, seed)
+    share = Share.of(len(rows), team)
+    mine = slice(share.first, share.last)
+    nothing = LocalRows.from_csr(X[:0])
+    return Batch(
+        rows[mine], LocalRows.from_csr(X[mine]), Y[mine], seed, share=share, whole=Batch(rows, nothing, Y, seed)
+    )
 
 
 def _drop(X: sp.csr_matrix, keep: float, rescale: bool, rng: np.random.Generator) -> sp.csr_matrix:

@@ -29,6 +29,11 @@ class Candidates:
         )
         return Candidates(labels, rows, columns, inclusion)
 
+    def of_rows(self, first: int, last: int) -> Candidates:
+        """The same labels for the batch's rows from `first` to `last`, which count from 0 then."""
+        mine = (self.rows >= first) & (self.rows < last)
+        return Candidates(self.labels, self.rows[mine] - first, self.columns[mine], self.inclusion)
+
     def targets(self, n_rows: int) -> Tensor:
         """(B, c) float32 ones at the positives."""
         Y = torch.zeros(n_rows, len(self.labels), device=self.labels.device)

@@ -13,9 +13,9 @@ from zipfel.training.batches import Batch
 class LabelDraws:
     """Puts into `batch.extra` what lines 12 and 16 make.
 
-    one: (B,) the drawn labels as columns of the candidates. distinct: (b,) without repeats. counts: (b,) how often each
-    was drawn. U: (b, b) of Eq. 3 between those, where `affinity` names how it is counted on all label sets Y. Every row
-    must have a label, and its labels be candidates.
+    one: (B,) the drawn labels as columns of the candidates. distinct: (b,) those of the whole batch, without repeats.
+    counts: (b,) how often each was drawn. U: (b, b) of Eq. 3 between those, where `affinity` names how it is counted on
+    all label sets Y. Every row must have a label, and its labels be candidates.
     """
 
     def __init__(self, Y: sp.csr_matrix, affinity: str | None = None) -> None:
@@ -23,10 +23,11 @@ class LabelDraws:
 
     def __call__(self, batch: Batch, rng: np.random.Generator) -> None:
         assert batch.candidates is not None
-        sizes = np.diff(batch.Y.indptr)
-        drawn = batch.Y.indptr[:-1] + (rng.random(len(sizes)) * sizes).astype(np.int64)
-        one = batch.candidates.columns[torch.from_numpy(drawn)]
+        Y, labels = batch.everything.Y, batch.candidates.labels
+        sizes = np.diff(Y.indptr)
+        drawn = Y.indices[Y.indptr[:-1] + (rng.random(len(sizes)) * sizes).astype(np.int64)]
+        one = torch.searchsorted(labels, torch.from_numpy(drawn.astype(np.int64)))
         distinct, counts = torch.unique(one, return_counts=True)
-        batch.extra |= {"one": one, "distinct": distinct, "counts": counts.float()}
+        batch.extra |= {"one": batch.own(one), "distinct": distinct, "counts": counts.float()}
         if self._affinity is not None:
-            batch.extra["U"] = self._affinity.between(batch.candidates.labels[distinct].numpy())
+            batch.extra["U"] = self._affinity.between(labels[distinct].numpy())

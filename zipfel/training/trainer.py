@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.kernels.choice import kernels_are_off
 from zipfel.nn.seeded import Dropout
+from zipfel.nn.shares import use_share
 from zipfel.nn.table import Table
 from zipfel.run import Run, Task
 from zipfel.system.memory import check_memory
@@ -26,6 +27,8 @@ from zipfel.training.batches import Batch, Batches
 from zipfel.training.checkpoint import differences, prefixed, read_checkpoint, under, write_checkpoint
 from zipfel.training.schedule import rate_at
 from zipfel.training.sgd import DenseSgd
+from zipfel.training.sharded_table import ShardedTable
+from zipfel.training.team import add_up_gradients, agreed, check_agreement, current_team
 
 Objective = Callable[[Batch, Mapping[str, Tensor]], Tensor]
 
@@ -85,6 +88,10 @@ class Trainer:
 
     Steps are taken on run.device. Between epochs tables and module are at home on the CPU, where `before_epoch`,
     `validate`, checkpoints and whoever calls find them.
+
+    Made inside `use_team`, it trains together with the same trainer in other processes: each takes its share of every
+    batch and its rows of every table (`ShardedTable`), and the first validates and writes checkpoints. What comes out
+    is what one process computes, but for the order of additions.
     """
 
     def __init__(
@@ -111,11 +118,15 @@ class Trainer:
         self._best: dict[str, Tensor] = {}
         self._steps, self._keeps = 0, True
         self._device = torch.device(run.device)
+        self._team = team = current_team()
+        self._shards = {n: ShardedTable(t, team, self._device) for n, t in self.tables.items()} if team else {}
         self.history = History()
 
     def fit(self) -> History:
         """Runs all epochs (or what resume leaves of them); ends with the best epoch's weights in place."""
         self._check_memory()
+        if self._team is not None:
+            check_agreement(self._team, self._signature())
         with library_threads(min(self.run.threads, get_threads())), self._drawing():
             return self._fit()
 
@@ -155,16 +166,16 @@ class Trainer:
             self.module.train()
         stepping = time.monotonic()
         with self._away():
-            for batch in self.batches.epoch(epoch):
-                loss = self._step(batch.to(self._device))
-                loss_sum, seen = loss_sum + loss * len(batch), seen + len(batch)
+            for batch in self.batches.epoch(epoch, self._team):
+                loss, n = self._step(batch.to(self._device)), len(batch.everything)
+                loss_sum, seen = loss_sum + loss * n, seen + n
                 speed = seen / max(1e-9, time.monotonic() - stepping)
-                task.advance(len(batch), epoch=epoch + 1, loss=loss_sum / seen, examples_s=speed, **self._shown())
+                task.advance(n, epoch=epoch + 1, loss=loss_sum / seen, examples_s=speed, **self._shown())
                 check_halted()
-                if self.run.time_left() <= 0:
+                if self._time_left() <= 0:
                     self.history.stopped = "time budget"
                     break
-            for table in self.tables.values():
+            for table in self._stepped().values():
                 table.settle()
         facts = {"epoch": float(epoch), "loss": loss_sum / max(1, seen), "seconds": time.monotonic() - start}
         self.history.epochs.append(facts)
@@ -173,19 +184,24 @@ class Trainer:
 
     @contextmanager
     def _away(self) -> Iterator[None]:
-        """Within the block, all trained weights are on the device. On the CPU nothing moves."""
-        if self._device.type == "cpu" and not kernels_are_off():
+        """Within the block, all trained weights are on the device, or at the workers. On the CPU of one process nothing
+        moves."""
+        if self._team is None and self._device.type == "cpu" and not kernels_are_off():
             yield
             return
         self._move_dense(self._device)
-        for table in self.tables.values():
+        for table in self._stepped().values():
             table.away(self._device)
         try:
             yield
         finally:
             self._move_dense(torch.device("cpu"))
-            for table in self.tables.values():
-                table.home()
+        for table in self._stepped().values():
+            table.home()
+
+    def _stepped(self) -> Mapping[str, Table | ShardedTable]:
+        """What steps are taken on."""
+        return self._shards or self.tables
 
     def _move_dense(self, device: torch.device) -> None:
         if self.module is not None:
@@ -196,31 +212,49 @@ class Trainer:
     def _step(self, batch: Batch) -> float:
         lr = self.plan.lr * rate_at(self._progress(), self.plan.schedule, self.plan.warmup)
         self._generator.manual_seed(batch.generator.initial_seed())  # dropout depends on epoch and batch only
-        rows = {name: table.rows(batch.ids[name]) for name, table in self.tables.items()}
-        loss = self.objective(batch, rows)
-        value = float(loss.detach())
+        tables = self._stepped()
+        rows = {name: table.rows(batch.ids[name]) for name, table in tables.items()}
+        with use_share(batch.share):
+            value = self._backward(self.objective(batch, rows), batch)
         if not math.isfinite(value):
             raise ParameterError(f"{self.name}: the loss is {value} at step {self._steps}; lower lr (now {lr:g})")
-        loss.backward()  # type: ignore[no-untyped-call]
         self._clip(rows)
-        for name, table in self.tables.items():
+        for name, table in tables.items():
             grad = rows[name].grad
-            if grad is not None:
-                table.update(batch.ids[name], grad, lr)
+            if grad is not None or self._team is not None:
+                table.update(batch.ids[name], torch.zeros_like(rows[name]) if grad is None else grad, lr)
         self._optimizer.step(lr)
         self._steps += 1
         return value
 
+    def _backward(self, loss: Tensor, batch: Batch) -> float:
+        """The loss of the whole batch; the module's gradients are those of all workers."""
+        if batch.share is None:
+            loss.backward()  # type: ignore[no-untyped-call]
+            return float(loss.detach())
+        loss = loss * batch.share.weight
+        loss.backward()  # type: ignore[no-untyped-call]
+        return add_up_gradients(batch.share.team, self._dense, float(loss.detach()))
+
     def _clip(self, rows: Mapping[str, Tensor]) -> None:
         if self.plan.clip is not None:
+            if self._team is not None:
+                raise ParameterError(f"{self.name}: clip is of one process; train without workers")
             nn.utils.clip_grad_norm_([*rows.values(), *self._dense], self.plan.clip)
 
     def _progress(self) -> float:
         """Share of the training that is done, by steps or, where a time budget is nearer its end, by the clock."""
         done = self._steps / max(1, self.plan.epochs * len(self.batches))
         if self.run.time_budget:
-            done = max(done, 1.0 - max(0.0, self.run.time_left()) / self.run.time_budget)
+            done = max(done, 1.0 - max(0.0, self._time_left()) / self.run.time_budget)
         return done
+
+    def _time_left(self) -> float:
+        return self.run.time_left() if self.run.time_budget is None else agreed(self._team, self.run.time_left())
+
+    def _leads(self) -> bool:
+        """Whether it validates and writes checkpoints."""
+        return self._team is None or self._team.rank == 0
 
     # -- validation
 
@@ -229,7 +263,7 @@ class Trainer:
         if self.module is not None:
             self.module.eval()
         with torch.no_grad():
-            value = float(self.validate())
+            value = agreed(self._team, float(self.validate()) if self._leads() else 0.0)
         facts[self.plan.metric] = value
         better = value > self.history.best
         self.history.best = max(value, self.history.best)
@@ -265,20 +299,26 @@ class Trainer:
 
     def _save(self, epoch: int) -> None:
         path = self._path()
-        if path is None or not self._keeps:
+        if path is None:
             return
         tensors = prefixed("best", self._best) | prefixed("dense", self._optimizer.state())
         if self.module is not None:
             tensors |= prefixed("module", self.module.state_dict())
-        for kind, things in (("tables", self.tables), ("kept", self.kept)):
-            for name, thing in things.items():
-                tensors |= prefixed(f"{kind}/{name}", thing.state())
+        for kind, name, thing in self._kept_things():
+            tensors |= prefixed(f"{kind}/{name}", thing.state())
+        if not (self._keeps and self._leads()):
+            return
         facts = {"epoch": epoch, "steps": self._steps, "history": vars(self.history), "signature": self._signature()}
         try:
             write_checkpoint(path, tensors, facts)
         except OSError as error:  # the training is worth more than what it could be resumed from
             self._keeps = False
             self.run.progress.message(f"no checkpoints from here on: {path} can't be written ({error.strerror})")
+
+    def _kept_things(self) -> Iterator[tuple[str, str, Stateful]]:
+        for kind, things in (("tables", self._stepped()), ("kept", self.kept)):
+            for name, thing in things.items():
+                yield kind, name, thing
 
     def _resume(self) -> int:
         """The epoch to start with."""
@@ -292,9 +332,8 @@ class Trainer:
         if self.module is not None:
             self.module.load_state_dict(under("module", tensors))
         self._optimizer.restore(under("dense", tensors))
-        for kind, things in (("tables", self.tables), ("kept", self.kept)):
-            for name, thing in things.items():
-                thing.restore(under(f"{kind}/{name}", tensors))
+        for kind, name, thing in self._kept_things():
+            thing.restore(under(f"{kind}/{name}", tensors))
         self._best, self._steps = under("best", tensors), int(facts["steps"])
         self.history = History(**facts["history"])
         return int(facts["epoch"]) + 1

@@ -1,0 +1,122 @@
+"""A paper's network fitted by several workers: Ray Train starts them, torch.distributed connects them.
+
+Every worker runs the method's `fit` on all points. Inside it, each `Trainer` takes its share of every batch and its
+rows of every table (`zipfel.training.sharded_table`); all workers compute the rest alike. The first worker hands in the
+fitted state. If a worker dies, Ray Train starts all of them again, and they continue from the last epoch's
+checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zipfel.errors import ResourceError, ZipfelError
+from zipfel.methods import Method, Points
+from zipfel.run import Run, Silent
+from zipfel.scale.desk import Desk, Shown, ToldProgress
+from zipfel.system.interrupts import check_halted
+from zipfel.system.threads import set_threads
+from zipfel.training.team import TorchTeam, use_team
+
+RESTARTS = 5
+"""How many times all workers are started again after one of them died."""
+_LOOK = 0.2
+"""Seconds after which the driver looks what the workers say."""
+
+
+def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, run: Run, workers: int) -> None:
+    """`method.fit(train, valid, run)` by so many workers. On GPUs (run.device) they talk by NCCL, else by gloo.
+
+    Checkpoints lie in run.checkpoint, which the workers of all machines must reach.
+    """
+    data = [None if points is None else ray.put(Points(points.X, points.Y)) for points in (train, valid)]
+    desk = ray.remote(num_cpus=0)(Desk).remote()
+    far = replace(run, progress=Silent(), timings={}, time_budget=None if run.time_budget is None else run.time_left())
+    task = {"method": type(method), "config": method.config, "data": data, "run": far, "desk": desk}
+    run.progress.message(f"{method.name}: trained by {workers} workers")
+    with tempfile.TemporaryDirectory() as scratch, Shown(run.progress) as shown:
+        folder = Path(scratch) if run.checkpoint is None else run.checkpoint / "ray"
+        training = _Training(_trainer(task, workers, run.device.startswith("cuda"), folder))
+        try:
+            while training.is_alive():
+                training.join(_LOOK)
+                check_halted()
+                shown.show(ray.get(desk.events.remote()))
+            result = ray.get(desk.result.remote())
+        finally:
+            ray.kill(desk)  # workers that are left behind end when they next speak to it
+    if result is None:
+        raise ResourceError(f"the workers failed {RESTARTS + 1} times: {training.reason()}")
+    state, timings = result
+    run.timings.update(timings)
+    method.restore(state, train.n_features, train.n_labels)
+
+
+class _Training(threading.Thread):
+    """Ray Train's own loop, which blocks; beside it the driver can be stopped."""
+
+    def __init__(self, trainer: Any) -> None:
+        super().__init__(name="zipfel-ray-train", daemon=True)
+        self._trainer, self._error = trainer, ""
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._trainer.fit()
+        except BaseException as error:  # noqa: BLE001 - Ray raises nothing more specific; told by `reason`
+            self._error = str(error).strip()
+
+    def reason(self) -> str:
+        """The last line of what went wrong."""
+        lines = self._error.splitlines() or ["no result was handed in"]
+        return f"{lines[-1]:.300}"
+
+
+def _trainer(task: dict[str, Any], workers: int, gpu: bool, folder: Path) -> Any:
+    os.environ.setdefault("RAY_TRAIN_ENABLE_STATE_TRACKING", "0")
+    from ray.train import FailureConfig, RunConfig, ScalingConfig
+    from ray.train.torch import TorchConfig, TorchTrainer
+
+    each = {"CPU": 1.0} | ({"GPU": 1.0} if gpu else {})
+    return TorchTrainer(
+        _work,
+        train_loop_config=task,
+        torch_config=TorchConfig(backend="nccl" if gpu else "gloo"),
+        scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpu, resources_per_worker=each),
+        run_config=RunConfig(
+            name="fit", storage_path=str(folder.resolve()), failure_config=FailureConfig(max_failures=RESTARTS)
+        ),
+    )
+
+
+def _work(task: dict[str, Any]) -> None:
+    """In each worker."""
+    import ray
+    from ray.train import get_context
+    from ray.train.torch import get_device
+
+    desk, run = task["desk"], task["run"]
+    rank = get_context().get_world_rank()
+    begun = ray.get(desk.begin.remote(rank))
+    train, valid = (None if reference is None else ray.get(reference) for reference in task["data"])
+    device = "cpu" if run.device == "cpu" else str(get_device())
+    mine = replace(run, device=device, threads=1, timings={}, resume=run.resume or begun > 1)
+    mine = replace(mine, progress=ToldProgress(desk) if rank == 0 else Silent(), started=time.monotonic())
+    set_threads(1)
+    method: Method = task["method"](task["config"])
+    try:
+        with use_team(TorchTeam(device)):
+            method.fit(train, valid, mine)
+    except ZipfelError as error:
+        with suppress(Exception):
+            ray.get(desk.tell.remote(("error", error)))
+        raise
+    if rank == 0:
+        ray.get(desk.hand_in.remote(method.state(), mine.timings))
