@@ -116,7 +116,7 @@ class _Together(torch.autograd.Function):
         """Every worker's loss depends on these rows: the sum of what they say."""
         share: Share = ctx.share
         n_own = share.last - share.first
-        parts = list(grad.contiguous().split(share.sizes()))
+        parts = torch.split(grad.contiguous(), share.sizes())
         found = share.team.exchange(parts, [n_own if share.counts else 0] * share.team.size)
         if not share.counts:
             return grad.new_zeros(n_own, *grad.shape[1:]), None

@@ -36,7 +36,7 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
 
     Checkpoints lie in run.checkpoint, which the workers of all machines must reach.
     """
-    data = [None if points is None else ray.put(Points(points.X, points.Y)) for points in (train, valid)]
+    data = ray.put(tuple(None if points is None else Points(points.X, points.Y) for points in (train, valid)))
     desk = ray.remote(num_cpus=0)(Desk).remote()
     far = replace(run, progress=Silent(), timings={}, time_budget=None if run.time_budget is None else run.time_left())
     task = {"method": type(method), "config": method.config, "data": data, "run": far, "desk": desk}
@@ -105,7 +105,7 @@ def _work(task: dict[str, Any]) -> None:
     desk, run = task["desk"], task["run"]
     rank = get_context().get_world_rank()
     begun = ray.get(desk.begin.remote(rank))
-    train, valid = (None if reference is None else ray.get(reference) for reference in task["data"])
+    train, valid = ray.get(task["data"])
     device = "cpu" if run.device == "cpu" else str(get_device())
     mine = replace(run, device=device, threads=1, timings={}, resume=run.resume or begun > 1)
     mine = replace(mine, progress=ToldProgress(desk) if rank == 0 else Silent(), started=time.monotonic())

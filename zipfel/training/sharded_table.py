@@ -50,11 +50,11 @@ class ShardedTable:
         size = self._team.size
         owners = ids.cpu() % size
         order, counts = torch.argsort(owners, stable=True), torch.bincount(owners, minlength=size).tolist()
-        asked = self._team.exchange((ids.cpu()[order] // size).split(counts))
+        asked = self._team.exchange(torch.split(ids.cpu()[order] // size, counts))
         wanted = [len(part) for part in asked]
         distinct, place = torch.unique(torch.cat(asked), return_inverse=True)
         answers = self._own.rows(distinct).detach()[place.to(self._device)]
-        found = torch.cat(self._team.exchange(answers.split(wanted), counts))
+        found = torch.cat(self._team.exchange(torch.split(answers, wanted), counts))
         self._route = _Route(order, counts, wanted, distinct, place)
         return torch.empty_like(found).index_copy_(0, order.to(self._device), found).requires_grad_()
 
@@ -62,7 +62,7 @@ class ShardedTable:
         """One optimiser step on all rows that any worker touched since the last, with the sum of their gradients."""
         route = self._route
         assert route is not None
-        parts = grad[route.order.to(self._device)].split(route.counts)
+        parts = torch.split(grad[route.order.to(self._device)], route.counts)
         found = torch.cat(self._team.exchange(parts, route.wanted))
         total = found.new_zeros(len(route.distinct), found.shape[1])
         self._own.update(route.distinct, total.index_add_(0, route.place.to(self._device), found), lr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,28 +15,29 @@ from torch import Tensor
 from zipfel.errors import ResourceError
 from zipfel.nn.shares import Team
 
-_current: Team | None = None
+_here = threading.local()
+"""`team`: those that this thread trains with."""
 
 
 def current_team() -> Team | None:
     """The workers with which this process trains; None where it trains alone."""
-    return _current
+    team: Team | None = getattr(_here, "team", None)
+    return team
 
 
 @contextmanager
 def use_team(team: Team | None) -> Iterator[None]:
-    """Every `Trainer` that is made inside the block takes its share of each batch.
+    """Every `Trainer` that this thread makes inside the block takes its share of each batch.
 
     >>> with use_team(None):
     ...     current_team() is None
     True
     """
-    global _current
-    before, _current = _current, team
+    before, _here.team = current_team(), team
     try:
         yield
     finally:
-        _current = before
+        _here.team = before
 
 
 class TorchTeam:
@@ -63,7 +65,7 @@ class TorchTeam:
         sent = torch.cat(list(parts)).to(self._device)
         found = sent.new_empty(sum(sizes), *sent.shape[1:])
         self._calls.all_to_all_single(found, sent, list(sizes), counts)
-        return list(found.to(parts[0].device).split(list(sizes)))
+        return list(torch.split(found.to(parts[0].device), list(sizes)))
 
 
 def agreed(team: Team | None, value: float) -> float:
