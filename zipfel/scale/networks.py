@@ -8,9 +8,7 @@ checkpoint.
 
 from __future__ import annotations
 
-import os
 import tempfile
-import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +19,7 @@ from zipfel.errors import ResourceError, ZipfelError
 from zipfel.methods import Method, Points
 from zipfel.run import Run, Silent
 from zipfel.scale.desk import Desk, Shown, ToldProgress
+from zipfel.state import State
 from zipfel.system.interrupts import check_halted
 from zipfel.system.threads import set_threads
 from zipfel.training.team import TorchTeam, use_team
@@ -42,58 +41,48 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
     task = {"method": type(method), "config": method.config, "data": data, "run": far, "desk": desk}
     run.progress.message(f"{method.name}: trained by {workers} workers")
     with tempfile.TemporaryDirectory() as scratch, Shown(run.progress) as shown:
-        folder = Path(scratch) if run.checkpoint is None else run.checkpoint / "ray"
-        training = _Training(_trainer(task, workers, run.device.startswith("cuda"), folder))
+        folder = (Path(scratch) if run.checkpoint is None else run.checkpoint / "ray").resolve()
+        launch = ray.remote(num_cpus=0, max_retries=RESTARTS)(_launch)  # a process of its own, which can be cancelled
+        launched = launch.remote(task, workers, run.device.startswith("cuda"), str(folder))
         try:
-            while training.is_alive():
-                training.join(_LOOK)
+            ended = False
+            while not ended:
+                ended = bool(ray.wait([launched], timeout=_LOOK)[0])
                 check_halted()
                 shown.show(ray.get(desk.events.remote()))
-            result = ray.get(desk.result.remote())
+            state, timings = _result(ray, launched, desk)
         finally:
+            ray.cancel(launched, force=True)
             ray.kill(desk)  # workers that are left behind end when they next speak to it
-    if result is None:
-        raise ResourceError(f"the workers failed {RESTARTS + 1} times: {training.reason()}")
-    state, timings = result
     run.timings.update(timings)
     method.restore(state, train.n_features, train.n_labels)
 
 
-class _Training(threading.Thread):
-    """Ray Train's own loop, which blocks; beside it the driver can be stopped."""
-
-    def __init__(self, trainer: Any) -> None:
-        super().__init__(name="zipfel-ray-train", daemon=True)
-        self._trainer, self._error = trainer, ""
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self._trainer.fit()
-        except BaseException as error:  # noqa: BLE001 - Ray raises nothing more specific; told by `reason`
-            self._error = str(error).strip()
-
-    def reason(self) -> str:
-        """The last line of what went wrong."""
-        lines = self._error.splitlines() or ["no result was handed in"]
-        return f"{lines[-1]:.300}"
+def _result(ray: Any, launched: Any, desk: Any) -> tuple[State, dict[str, float]]:
+    try:
+        ray.get(launched)
+    except ray.exceptions.RayError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise ResourceError(f"training failed {RESTARTS + 1} times, on every restart: {reason:.300}") from None
+    found: tuple[State, dict[str, float]] | None = ray.get(desk.result.remote())
+    if found is None:
+        raise ResourceError("training ended without a result; run it again with --resume")
+    return found
 
 
-def _trainer(task: dict[str, Any], workers: int, gpu: bool, folder: Path) -> Any:
-    os.environ.setdefault("RAY_TRAIN_ENABLE_STATE_TRACKING", "0")
+def _launch(task: dict[str, Any], workers: int, gpu: bool, folder: str) -> None:
+    """Ray Train's own loop, which returns when the workers have ended."""
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
 
     each = {"CPU": 1.0} | ({"GPU": 1.0} if gpu else {})
-    return TorchTrainer(
+    TorchTrainer(
         _work,
         train_loop_config=task,
         torch_config=TorchConfig(backend="nccl" if gpu else "gloo"),
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpu, resources_per_worker=each),
-        run_config=RunConfig(
-            name="fit", storage_path=str(folder.resolve()), failure_config=FailureConfig(max_failures=RESTARTS)
-        ),
-    )
+        run_config=RunConfig(name="fit", storage_path=folder, failure_config=FailureConfig(max_failures=RESTARTS)),
+    ).fit()
 
 
 def _work(task: dict[str, Any]) -> None:
