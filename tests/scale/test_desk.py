@@ -70,10 +70,10 @@ def test_what_a_worker_tells_is_shown() -> None:
 
 def test_tasks_of_workers_that_died_are_closed() -> None:
     desk, noted = Desk(), Noted()
-    assert desk.begin(0) == 1
+    desk.begin(0)
     ToldProgress(near(desk)).task("training", 10).__enter__()
-    assert desk.begin(1) == 1
-    assert desk.begin(0) == 2
+    desk.begin(1)
+    desk.begin(0)
     with Shown(noted) as shown:
         shown.show(desk.events())
         assert noted.notes == [("open", "training", 10), ("close", "training")]

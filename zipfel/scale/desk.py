@@ -23,15 +23,12 @@ class Desk:
 
     def __init__(self) -> None:
         self._events: list[Event] = []
-        self._begun: dict[int, int] = {}
         self._result: tuple[State, dict[str, float]] | None = None
 
-    def begin(self, rank: int) -> int:
-        """How often the worker of this rank has begun, with this time."""
-        self._begun[rank] = self._begun.get(rank, 0) + 1
+    def begin(self, rank: int) -> None:
+        """A worker of this rank begins, for the first time or again."""
         if rank == 0:
             self._events.append(("again",))
-        return self._begun[rank]
 
     def tell(self, event: Event) -> None:
         self._events.append(event)

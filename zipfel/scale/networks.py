@@ -15,9 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import scipy.sparse as sp
+
 from zipfel.errors import ResourceError, ZipfelError
 from zipfel.methods import Method, Points
 from zipfel.run import Run, Silent
+from zipfel.scale.cluster import writable
 from zipfel.scale.desk import Desk, Shown, ToldProgress
 from zipfel.state import State
 from zipfel.system.interrupts import check_halted
@@ -36,13 +39,16 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
     Checkpoints lie in run.checkpoint, which the workers of all machines must reach.
     """
     data = ray.put(tuple(None if points is None else Points(points.X, points.Y) for points in (train, valid)))
-    desk = ray.remote(num_cpus=0)(Desk).remote()
-    far = replace(run, progress=Silent(), timings={}, time_budget=None if run.time_budget is None else run.time_left())
+    desk = ray.remote(num_cpus=0, max_restarts=RESTARTS, max_task_retries=RESTARTS)(Desk).remote()
+    _forget_unless_resumed(run)
+    budget = None if run.time_budget is None else run.time_left()
+    far = replace(run, progress=Silent(), timings={}, time_budget=budget, resume=True)
     task = {"method": type(method), "config": method.config, "data": data, "run": far, "desk": desk}
     run.progress.message(f"{method.name}: trained by {workers} workers")
     with tempfile.TemporaryDirectory() as scratch, Shown(run.progress) as shown:
         folder = (Path(scratch) if run.checkpoint is None else run.checkpoint / "ray").resolve()
-        launch = ray.remote(num_cpus=0, max_retries=RESTARTS)(_launch)  # a process of its own, which can be cancelled
+        again = {"max_retries": RESTARTS, "retry_exceptions": [ray.exceptions.RayActorError]}  # Train's controller died
+        launch = ray.remote(num_cpus=0, **again)(_launch)  # a process of its own, which can be cancelled
         launched = launch.remote(task, workers, run.device.startswith("cuda"), str(folder))
         try:
             ended = False
@@ -50,24 +56,26 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
                 ended = bool(ray.wait([launched], timeout=_LOOK)[0])
                 check_halted()
                 shown.show(ray.get(desk.events.remote()))
-            state, timings = _result(ray, launched, desk)
+            ray.get(launched)
+            found: tuple[State, dict[str, float]] | None = ray.get(desk.result.remote())
+        except ray.exceptions.RayError as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise ResourceError(f"the workers failed {RESTARTS + 1} times: {reason:.300}") from None
         finally:
             ray.cancel(launched, force=True)
             ray.kill(desk)  # workers that are left behind end when they next speak to it
+    if found is None:
+        raise ResourceError("the workers ended without a result: the same command with --resume goes on from there")
+    state, timings = found
     run.timings.update(timings)
     method.restore(state, train.n_features, train.n_labels)
 
 
-def _result(ray: Any, launched: Any, desk: Any) -> tuple[State, dict[str, float]]:
-    try:
-        ray.get(launched)
-    except ray.exceptions.RayError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise ResourceError(f"training failed {RESTARTS + 1} times, on every restart: {reason:.300}") from None
-    found: tuple[State, dict[str, float]] | None = ray.get(desk.result.remote())
-    if found is None:
-        raise ResourceError("training ended without a result; run it again with --resume")
-    return found
+def _forget_unless_resumed(run: Run) -> None:
+    """Workers that are started again resume, and must not find what another run has left."""
+    if run.checkpoint is not None and not run.resume:
+        for left in run.checkpoint.glob("*.tensors"):
+            left.unlink()
 
 
 def _launch(task: dict[str, Any], workers: int, gpu: bool, folder: str) -> None:
@@ -85,6 +93,12 @@ def _launch(task: dict[str, Any], workers: int, gpu: bool, folder: str) -> None:
     ).fit()
 
 
+def _shared(matrix: sp.csr_matrix) -> sp.csr_matrix:
+    """The same matrix in the memory that all workers of a machine share, as kernels take it."""
+    arrays = (writable(array) for array in (matrix.data, matrix.indices, matrix.indptr))
+    return sp.csr_matrix(tuple(arrays), shape=matrix.shape)
+
+
 def _work(task: dict[str, Any]) -> None:
     """In each worker."""
     import ray
@@ -93,10 +107,10 @@ def _work(task: dict[str, Any]) -> None:
 
     desk, run = task["desk"], task["run"]
     rank = get_context().get_world_rank()
-    begun = ray.get(desk.begin.remote(rank))
-    train, valid = ray.get(task["data"])
+    ray.get(desk.begin.remote(rank))
+    train, valid = (points and Points(_shared(points.X), _shared(points.Y)) for points in ray.get(task["data"]))
     device = "cpu" if run.device == "cpu" else str(get_device())
-    mine = replace(run, device=device, threads=1, timings={}, resume=run.resume or begun > 1)
+    mine = replace(run, device=device, threads=1, timings={})
     mine = replace(mine, progress=ToldProgress(desk) if rank == 0 else Silent(), started=time.monotonic())
     set_threads(1)
     method: Method = task["method"](task["config"])

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from zipfel.errors import ResourceError
 from zipfel.nn.shares import Team
+from zipfel.system.threads import use_threads
 
 _here = threading.local()
 """`team`: those that this thread trains with."""
@@ -27,7 +28,8 @@ def current_team() -> Team | None:
 
 @contextmanager
 def use_team(team: Team | None) -> Iterator[None]:
-    """Every `Trainer` that this thread makes inside the block takes its share of each batch.
+    """Every `Trainer` that this thread makes inside the block takes its share of each batch; on one thread, so that
+    trainings come one after another, in the same order at every worker.
 
     >>> with use_team(None):
     ...     current_team() is None
@@ -35,7 +37,8 @@ def use_team(team: Team | None) -> Iterator[None]:
     """
     before, _here.team = current_team(), team
     try:
-        yield
+        with use_threads(None if team is None else 1):
+            yield
     finally:
         _here.team = before
 

@@ -245,8 +245,10 @@ class Trainer:
     def _progress(self) -> float:
         """Share of the training that is done, by steps or, where a time budget is nearer its end, by the clock."""
         done = self._steps / max(1, self.plan.epochs * len(self.batches))
-        if self.run.time_budget:
-            done = max(done, 1.0 - max(0.0, self._time_left()) / self.run.time_budget)
+        budget = self.run.time_budget
+        if budget is not None:
+            spent = 1.0 - max(0.0, self.run.time_left()) / budget if budget else 0.0
+            done = max(done, agreed(self._team, spent))
         return done
 
     def _time_left(self) -> float:
