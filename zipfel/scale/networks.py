@@ -3,7 +3,7 @@
 Every worker runs the method's `fit` on all points. Inside it, each `Trainer` takes its share of every batch and its
 rows of every table (`zipfel.training.sharded_table`); all workers compute the rest alike. The first worker hands in the
 fitted state. If a worker dies, Ray Train starts all of them again, and they continue from the last epoch's
-checkpoint.
+checkpoint. If the driver dies, or a process of Ray Train that leads the workers, a run with `resume` continues there.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
     run.progress.message(f"{method.name}: trained by {workers} workers")
     with tempfile.TemporaryDirectory() as scratch, Shown(run.progress) as shown:
         folder = (Path(scratch) if run.checkpoint is None else run.checkpoint / "ray").resolve()
-        again = {"max_retries": RESTARTS, "retry_exceptions": [ray.exceptions.RayActorError]}  # Train's controller died
-        launch = ray.remote(num_cpus=0, **again)(_launch)  # a process of its own, which can be cancelled
+        launch = ray.remote(num_cpus=0, max_retries=0)(_launch)  # a process of its own, which can be cancelled
         launched = launch.remote(task, workers, run.device.startswith("cuda"), str(folder))
         try:
             ended = False
@@ -60,7 +59,8 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
             found: tuple[State, dict[str, float]] | None = ray.get(desk.result.remote())
         except ray.exceptions.RayError as error:
             reason = str(error).strip().splitlines()[-1]
-            raise ResourceError(f"the workers failed {RESTARTS + 1} times: {reason:.300}") from None
+            hint = "the same command with --resume goes on from the last epoch"
+            raise ResourceError(f"the workers, or what leads them, failed ({reason:.200}): {hint}") from None
         finally:
             ray.cancel(launched, force=True)
             ray.kill(desk)  # workers that are left behind end when they next speak to it
