@@ -89,9 +89,9 @@ def test_an_error_of_a_worker_is_raised_and_results_are_copied() -> None:
         shown.show(desk.events())
     assert desk.result() is None
     array = np.ones(3)
-    desk.hand_in(State({"a": array}, {"k": 1}), {"training": 1.0})
+    desk.hand_in(State({"a": array}, {"k": 1}), {"timings": {"training": 1.0}})
     array[:] = 0
     result = desk.result()
     assert result is not None
     assert result[0].arrays["a"].tolist() == [1, 1, 1]
-    assert result[1] == {"training": 1.0}
+    assert result[1] == {"timings": {"training": 1.0}}

@@ -16,6 +16,7 @@ from zipfel.state import State
 _EVERY = 0.25
 """Seconds between two messages of one task."""
 Event = tuple[Any, ...]
+Noted = dict[str, dict[str, Any]]
 
 
 class Desk:
@@ -23,7 +24,7 @@ class Desk:
 
     def __init__(self) -> None:
         self._events: list[Event] = []
-        self._result: tuple[State, dict[str, float]] | None = None
+        self._result: tuple[State, Noted] | None = None
 
     def begin(self, rank: int) -> None:
         """A worker of this rank begins, for the first time or again."""
@@ -38,12 +39,13 @@ class Desk:
         found, self._events = self._events, []
         return found
 
-    def hand_in(self, state: State, timings: dict[str, float]) -> None:
-        """The arrays are copied: those that came belong to a worker that ends."""
+    def hand_in(self, state: State, noted: Noted) -> None:
+        """noted: the timings and curves of the run. The arrays are copied: those that came belong to a worker that
+        ends."""
         arrays = {name: np.array(array) for name, array in state.arrays.items()}
-        self._result = State(arrays, state.facts), timings
+        self._result = State(arrays, state.facts), noted
 
-    def result(self) -> tuple[State, dict[str, float]] | None:
+    def result(self) -> tuple[State, Noted] | None:
         return self._result
 
 

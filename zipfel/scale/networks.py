@@ -21,7 +21,7 @@ from zipfel.errors import ResourceError, ZipfelError
 from zipfel.methods import Method, Points
 from zipfel.run import Run, Silent
 from zipfel.scale.cluster import writable
-from zipfel.scale.desk import Desk, Shown, ToldProgress
+from zipfel.scale.desk import Desk, Noted, Shown, ToldProgress
 from zipfel.state import State
 from zipfel.system.interrupts import check_halted
 from zipfel.system.threads import set_threads
@@ -42,7 +42,7 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
     desk = ray.remote(num_cpus=0, max_restarts=RESTARTS, max_task_retries=RESTARTS)(Desk).remote()
     _forget_unless_resumed(run)
     budget = None if run.time_budget is None else run.time_left()
-    far = replace(run, progress=Silent(), timings={}, time_budget=budget, resume=True)
+    far = replace(run, progress=Silent(), timings={}, curves={}, time_budget=budget, resume=True)
     task = {"method": type(method), "config": method.config, "data": data, "run": far, "desk": desk}
     run.progress.message(f"{method.name}: trained by {workers} workers")
     with tempfile.TemporaryDirectory() as scratch, Shown(run.progress) as shown:
@@ -56,7 +56,7 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
                 check_halted()
                 shown.show(ray.get(desk.events.remote()))
             ray.get(launched)
-            found: tuple[State, dict[str, float]] | None = ray.get(desk.result.remote())
+            found: tuple[State, Noted] | None = ray.get(desk.result.remote())
         except ray.exceptions.RayError as error:
             reason = str(error).strip().splitlines()[-1]
             hint = "the same command with --resume goes on from the last epoch"
@@ -66,8 +66,9 @@ def fit_network(ray: Any, method: Method, train: Points, valid: Points | None, r
             ray.kill(desk)  # workers that are left behind end when they next speak to it
     if found is None:
         raise ResourceError("the workers ended without a result: the same command with --resume goes on from there")
-    state, timings = found
-    run.timings.update(timings)
+    state, noted = found
+    run.timings.update(noted["timings"])
+    run.curves.update(noted["curves"])
     method.restore(state, train.n_features, train.n_labels)
 
 
@@ -110,7 +111,7 @@ def _work(task: dict[str, Any]) -> None:
     ray.get(desk.begin.remote(rank))
     train, valid = (points and Points(_shared(points.X), _shared(points.Y)) for points in ray.get(task["data"]))
     device = "cpu" if run.device == "cpu" else str(get_device())
-    mine = replace(run, device=device, threads=1, timings={})
+    mine = replace(run, device=device, threads=1, timings={}, curves={})
     mine = replace(mine, progress=ToldProgress(desk) if rank == 0 else Silent(), started=time.monotonic())
     set_threads(1)
     method: Method = task["method"](task["config"])
@@ -122,4 +123,4 @@ def _work(task: dict[str, Any]) -> None:
             ray.get(desk.tell.remote(("error", error)))
         raise
     if rank == 0:
-        ray.get(desk.hand_in.remote(method.state(), mine.timings))
+        ray.get(desk.hand_in.remote(method.state(), {"timings": mine.timings, "curves": mine.curves}))

@@ -46,7 +46,7 @@ these. A fused row-wise optimiser writes the result back. A method uses it like 
 - Several workers: inside `zipfel.training.team.use_team` the same fit runs in several processes, and each trainer takes
   its share of every batch and its rows of every table. An objective that is a mean over rows needs nothing for that.
   Where rows meet each other (negatives of the same batch), it calls `zipfel.nn.shares.together` on the codes, and
-  `extend` draws for `batch.everything` and keeps `batch.own(...)`. Dropout is `zipfel.nn.shares.Dropout`.
+  `extend` draws for `batch.everything` and keeps `batch.own(...)`.
 - Prediction: `encode_bag(X, table)` (zipfel.nn.bag) is X @ table on all threads; search with zipfel.index.
 """
 
