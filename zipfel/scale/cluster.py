@@ -6,7 +6,6 @@ machine, and are read where they lie.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -15,14 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from zipfel.errors import MissingExtraError, ParameterError, ResourceError, ZipfelError
 from zipfel.executor import Arrays, Work, use_executor
 from zipfel.methods import Method, Points
 from zipfel.run import Progress, Run, Silent
 from zipfel.scale.finished import FinishedTasks
+from zipfel.scale.shared_memory import writable
 from zipfel.system.interrupts import check_halted
 from zipfel.system.threads import use_threads
 
@@ -169,20 +166,6 @@ def run_task(work: Work, shared: tuple[Any, ...], task: tuple[Any, ...]) -> Arra
     """In a worker: on one thread, as each worker has a core."""
     with use_threads(1):
         return work(*(writable(value) for value in shared), *(writable(value) for value in task))
-
-
-def writable(value: Any) -> Any:
-    """Marks an array of the object store as writable for kernels; returns anything else unchanged.
-
-    Ray marks its arrays as read-only. numba compiles each kernel a second time for those. The memory is the same;
-    `Executor.map` forbids to write to it.
-    """
-    if not isinstance(value, np.ndarray) or value.flags.writeable or not value.size or not value.flags.c_contiguous:
-        return value
-    memory = (ctypes.c_char * value.nbytes).from_address(value.ctypes.data)
-    seen: npt.NDArray[Any] = np.frombuffer(memoryview(memory), dtype=value.dtype).reshape(value.shape)
-    memory._kept = value  # type: ignore[attr-defined]  # the memory lives as long as what looks at it
-    return seen
 
 
 def _import_ray() -> Any:

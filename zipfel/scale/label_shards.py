@@ -22,7 +22,8 @@ from zipfel.data import Dataset
 from zipfel.executor import use_label_shards
 from zipfel.linear import LinearClassifiers, LinearConfig
 from zipfel.ranking import Ranking
-from zipfel.scale.cluster import RETRIES, fetched, ray_cluster, writable
+from zipfel.scale.cluster import RETRIES, fetched, ray_cluster
+from zipfel.scale.shared_memory import writable
 from zipfel.system.interrupts import check_halted
 from zipfel.system.threads import use_threads
 

@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from zipfel.errors import ResourceError, ZipfelError
 from zipfel.methods import Method, Points
 from zipfel.run import Run, Silent
-from zipfel.scale.cluster import writable
 from zipfel.scale.desk import Desk, Noted, Shown, ToldProgress
+from zipfel.scale.shared_memory import writable
 from zipfel.state import State
 from zipfel.system.interrupts import check_halted
 from zipfel.system.threads import set_threads
