@@ -68,16 +68,13 @@ def fit(
     """
     from zipfel.data import read
     from zipfel.persistence import writing
-    from zipfel.run import check_device
 
     start = time.monotonic()
     fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
     fields |= {"label_separator": label_separator, "format": format_}
     model = _estimator(method, preset, weighting, *parse_settings(set_ or []), valid_share, propensity)
-    check_device(device)
+    _check_place(model.method, device, workers)
     limit = memory_limit(max_memory, workers)
-    if workers is not None:
-        _check_workers(model.method)
     concepts = read_concepts(vocabulary, unknown_labels)
     with (
         writing(out, force, needed=_estimated_bytes(train)),
@@ -145,12 +142,14 @@ def _workers(run: Run, workers: int | None, address: str | None) -> AbstractCont
     return workers_for(run, workers, address)
 
 
-def _check_workers(method: str) -> None:
-    """Nothing is quietly fitted by one process where several were asked for."""
+def _check_place(method: str, device: str, workers: int | None) -> None:
+    """Nothing is quietly fitted on another device than was asked for, or by one process instead of several."""
     from zipfel.errors import ParameterError
     from zipfel.methods.registry import installed_methods, method_class
+    from zipfel.run import check_device
 
-    if not method_class(method).by_workers:
+    check_device(device)
+    if workers is not None and not method_class(method).by_workers:
         able = ", ".join(name for name in installed_methods() if method_class(name).by_workers)
         raise ParameterError(f"method {method} is fitted by one process: leave out --workers, or use one of {able}")
 
