@@ -40,8 +40,9 @@ these. A fused row-wise optimiser writes the result back. A method uses it like 
   draws from a generator that the trainer seeds by epoch and batch. nn.Dropout would draw from torch's one generator.
 - Devices: steps are taken on run.device ("cpu", "cuda", "cuda:N", "mps"). The batch arrives there with all its tensors
   and `LocalRows`; what an objective draws from `batch.generator` is drawn on the CPU and moved by it. Between epochs
-  tables and module are on the CPU, so `validate`, `before_epoch` and later steps are the same for every device. Elsewhere
-  than on the CPU the kernels' plain twins run, and CUDA adds up in no fixed order: two runs agree but for rounding.
+  tables and module are on the CPU, so `validate`, `before_epoch` and later steps are the same for every device. On
+  other devices than the CPU the kernels' plain twins run, and CUDA adds up in no fixed order: two runs agree but for
+  rounding.
   `zipfel.kernels.choice.without_kernels` plays another device on the CPU, for tests.
 - Several workers: inside `zipfel.training.team.use_team` the same fit runs in several processes, and each trainer takes
   its share of every batch and its rows of every table. An objective that is a mean over rows needs nothing for that.
