@@ -19,7 +19,8 @@ RESULTS, PAGE = ROOT / "benchmarks" / "results" / "peers.jsonl", ROOT / "README.
 SHOWN = ("debian-tags", "eurlex57k")
 """Data sets of the README's table."""
 NAMES = {"auto": "zipfel", "auto:quick": "zipfel quick", "omikuji-parabel": "omikuji Parabel"}
-NAMES |= {"omikuji-bonsai": "omikuji Bonsai", "pecos": "PECOS XR-Linear", "napkinxc": "napkinXC PLT"}
+NAMES |= {"omikuji-bonsai": "omikuji Bonsai", "pecos-xrlinear": "PECOS XR-Linear", "napkinxc-plt": "napkinXC PLT"}
+NAMES |= {"sklearn-ovr": "scikit-learn one-vs-rest"}
 START, END = "<!-- systems -->", "<!-- /systems -->"
 
 

@@ -14,16 +14,18 @@ ranks the labels for a document's code.
 
 lambda, m and the number of epochs are tuned on held-out points, as in 3.1; then all is trained again on all points. The
 auto-encoder's own P@k on the held-out label sets is reported with them: a decoder that can't decode true codes can't
-decode documents. Deviations; docs/methods/rankae.md has what they are worth: - E and D normalise their hidden layer
-over the batch (`norm`; by running means at prediction): without it the auto-encoder hardly trains, and the ranking loss
-stays at the plateau where all scores are equal. - A document's code is stretched from the mean code before it is
-decoded (`stretch`). Held-out points choose the factor. A regression on codes has a smaller variance than the codes that
-the decoder was trained on. delicious, P@1 / P@3 / P@5 on test: 66.1 / 60.6 / 55.3; 65.8 / 60.1 / 54.7 with `stretch=1`.
-- A document's words are summed, not averaged (`pooling`): its row has unit length already. - The final network's passes
-are fewer where it has more points than the choice: the square root of the ratio. - With more than `all_below` labels,
-L_ae is over the batch's own labels and `sampled` others. - Labels without a training point, and documents without a
-known feature, are not decoded. Beyond the paper, off by default: `loss=bce` (Figure 4's control), `common=infonce`,
-`decode_features`, `keep`, and training points that vote (`readout`).
+decode documents. Deviations; docs/methods/rankae.md has what they are worth:
+- E and D normalise their hidden layer over the batch (`norm`; by running means at prediction): without it the
+  auto-encoder hardly trains, and the ranking loss stays at the plateau where all scores are equal.
+- A document's code is stretched from the mean code before it is decoded (`stretch`). Held-out points choose the
+  factor. A regression on codes has a smaller variance than the codes that the decoder was trained on.
+  delicious, P@1 / P@3 / P@5 on test: 66.1 / 60.6 / 55.3; 65.8 / 60.1 / 54.7 with `stretch=1`.
+- A document's words are summed, not averaged (`pooling`): its row has unit length already.
+- The final network's passes are fewer where it has more points than the choice: the square root of the ratio.
+- With more than `all_below` labels, L_ae is over the batch's own labels and `sampled` others.
+- Labels without a training point, and documents without a known feature, are not decoded.
+Beyond the paper, off by default: `loss=bce` (Figure 4's control), `common=infonce`, `decode_features`, `keep`,
+and training points that vote (`readout`).
 """
 
 from __future__ import annotations
