@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ import scipy.sparse as sp
 from zipfel.classifier import Zipfel
 from zipfel.config import Config
 from zipfel.methods import Method, Points, State, make_method
-from zipfel.points import Texts
+from zipfel.points import NO_SOURCES, Sources, Texts
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 
@@ -29,21 +31,27 @@ def test_texts_go_with_their_rows() -> None:
     assert sorted([*map(str, rest.texts or ()), *map(str, held.texts or ())]) == ["None", "a", "b", "d"]
 
 
+def test_embeddings_go_with_their_rows() -> None:
+    own = replace(points(None), vectors=np.arange(8, dtype=np.float32).reshape(4, 2))
+    assert own.take(np.array([3, 1])).sources.vectors.tolist() == [[6, 7], [2, 3]]  # type: ignore[union-attr]
+    assert own.within(2).joined(own.within(2)).vectors.shape == (8, 2)  # type: ignore[union-attr]
+    assert own.joined(points(None)).vectors is None
+
+
 class Reader(Method):
     """Ranks by how often a text has the label's number; remembers what it was given."""
 
     name = "reader"
     title = "for tests"
     Config = Config
-    reads_texts = True
+    reads_sources = True
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         self.texts_, self.names_ = train.texts, run.label_texts
 
-    def predict(self, X: sp.csr_matrix, k: int, texts: Texts | None = None) -> Ranking:
-        counts = [
-            [float((text or "").count(name)) for _, name, _ in self.names_] for text in texts or [None] * X.shape[0]
-        ]
+    def predict(self, X: sp.csr_matrix, k: int, sources: Sources = NO_SOURCES) -> Ranking:
+        texts = sources.texts or [None] * X.shape[0]
+        counts = [[float((text or "").count(name)) for _, name, _ in self.names_] for text in texts]
         return Ranking.from_dense(np.array(counts, dtype=np.float32), k)
 
     def state(self) -> State:

@@ -15,6 +15,7 @@ from zipfel.data.remarks import remarks_on, warn
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.estimator.conventions import Conventions, refuse_other_names
 from zipfel.estimator.deciding import Deciding
+from zipfel.estimator.encoding import embedded, path_of, training_vectors
 from zipfel.estimator.explaining import label_id, named, one_row
 from zipfel.estimator.frames import Names
 from zipfel.estimator.history import NO_IDS, event, known_after, remembered
@@ -24,18 +25,19 @@ from zipfel.estimator.inputs import (
     documents_of,
     validation_dataset,
     with_columns,
+    with_embeddings,
 )
 from zipfel.estimator.label_changes import NO_CHANGES
 from zipfel.estimator.probabilities import fit_calibrated, with_probabilities
 from zipfel.estimator.rows import RowMaker
 from zipfel.estimator.saved_state import MISFITS, files_of, restored, signature_of
 from zipfel.estimator.updating import Updating
-from zipfel.estimator.vocabularies import AnyVocabulary, label_texts, with_vocabulary
+from zipfel.estimator.vocabularies import AnyVocabulary, as_vocabulary, in_label_order, label_texts, with_vocabulary
 from zipfel.explanation import Explained
 from zipfel.methods import Method, Points, make_method
 from zipfel.metrics import Propensity
 from zipfel.persistence import load_model, save_model
-from zipfel.points import Texts
+from zipfel.points import Sources
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.system.interrupts import holding_signals
@@ -74,6 +76,8 @@ class Zipfel(Deciding, Updating, Conventions):
     threads: cores for fitting and predicting. None: all.
     time_budget: seconds that `fit` may take. None: no limit.
     device: where networks train: "cpu", "cuda" or "mps".
+    encoder: what makes embeddings of texts and label names: a function of a list of texts, an object with `encode`, or
+        the import path of one, "package.module:name". A saved model does not bring it along: set `model.encoder` again.
     verbose: what `fit` logs on standard error: 0 nothing, 1 phases with their seconds and choices, 2 everything. The
         logger "zipfel" and the environment variable ZIPFEL_LOG have the same.
     params: the method's own parameters, e.g. n_neighbors=50; `zipfel methods NAME` lists them.
@@ -86,6 +90,7 @@ class Zipfel(Deciding, Updating, Conventions):
     label_names: names of the columns, if y is a matrix or has ids.
     k, ks: labels of each document that are predicted or counted.
     threshold: a probability, "auto" or "auto:document"; see `predict_sets`.
+    embeddings: an array with a row a document, instead of an encoder; a row of zeros: the document has none.
     """
 
     def __init__(
@@ -101,6 +106,7 @@ class Zipfel(Deciding, Updating, Conventions):
         threads: int | None = None,
         time_budget: float | None = None,
         device: str = "cpu",
+        encoder: Any = None,
         verbose: int = 0,
         **params: Any,
     ) -> None:
@@ -116,6 +122,7 @@ class Zipfel(Deciding, Updating, Conventions):
         self.threads = threads
         self.time_budget = time_budget
         self.device = device
+        self.encoder = encoder
         self.verbose = verbose
         self._params = params
 
@@ -136,6 +143,8 @@ class Zipfel(Deciding, Updating, Conventions):
         unknown_labels: str = "skip",
         text: Names = None,
         labels: str | None = None,
+        embeddings: Any = None,
+        label_embeddings: Any = None,
         run: Run | None = None,
     ) -> Self:
         """Learns from documents X with labels y, or from a Dataset.
@@ -144,13 +153,14 @@ class Zipfel(Deciding, Updating, Conventions):
         vocabulary: concepts, or their file. Labels are identifiers or unique names of concepts, and every concept can
         be predicted.
         unknown_labels: "skip" labels that are no concept, or "refuse" them.
+        label_embeddings: a row a label name, in the order of the vocabulary or else of the label names.
         run: seed, threads, limits and progress for programs that control a fit. None: those of the estimator.
 
         >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
         >>> model.n_labels_
         2
         """
-        train = as_dataset(X, y, label_names=label_names, text=text, labels=labels)
+        train = with_embeddings(as_dataset(X, y, label_names=label_names, text=text, labels=labels), embeddings)
         weigh = Propensity.of(train.name or "") if self.propensity is None else Propensity.parse(self.propensity)
         if self.valid_share is not None and not 0 < self.valid_share < 1:
             raise ParameterError(f"valid_share must lie between 0 and 1, got {self.valid_share!r}")
@@ -161,15 +171,18 @@ class Zipfel(Deciding, Updating, Conventions):
         fresh = self._as_it_is()
         fresh.vocabulary_ = None
         if vocabulary is not None:
-            train, fresh.vocabulary_ = with_vocabulary(train, vocabulary, unknown_labels)
+            concepts = as_vocabulary(vocabulary)
+            train, fresh.vocabulary_ = with_vocabulary(train, concepts, unknown_labels)
+            label_embeddings = in_label_order(label_embeddings, concepts, fresh.vocabulary_)
         check_trainable(train)
         warn(remarks_on(train))
         with shown(self.verbose), use_threads(run.threads):
-            fresh._fit(train, None if valid is None else validation_dataset(valid, text=text, labels=labels), run)
+            held = None if valid is None else validation_dataset(valid, text=text, labels=labels)
+            fresh._fit(train, held, label_embeddings, run)
         fresh.training_["propensity"] = [weigh.A, weigh.B]
         return self._become(fresh)
 
-    def _fit(self, train: Dataset, valid: Dataset | None, run: Run) -> None:
+    def _fit(self, train: Dataset, valid: Dataset | None, label_embeddings: Any, run: Run) -> None:
         start = time.monotonic()
         method = make_method(self.method, self._params, self.preset)
         LOGGER.info("fitting %s to %d documents with %d labels", self.method, train.n_points, train.n_labels)
@@ -184,11 +197,13 @@ class Zipfel(Deciding, Updating, Conventions):
         run.label_texts = label_texts(self.label_names_, self.vocabulary_)
         if run.checkpoint is not None:
             run.signature = signature_of(self.get_params(), method.config.to_dict(), train, valid)
-        points = self._points(method, rows, train.Y, train.texts)
+        vectors = training_vectors(self.encoder, method, train, label_embeddings, run)
+        points = self._points(method, rows, train.Y, Sources(train.texts, vectors))
         held = None
         if valid is not None:
-            held_rows, texts = self.rows_.read(valid)
-            held = self._points(method, held_rows, with_columns(self._truth(valid), train.n_labels), texts)
+            held_rows, sources = self.rows_.read(valid)
+            sources = embedded(sources, len(valid), None if vectors is None else vectors.shape[1], self.encoder)
+            held = self._points(method, held_rows, with_columns(self._truth(valid), train.n_labels), sources)
         if held is None and self.valid_share is not None:
             points, held = points.split(self.valid_share, run.rng(0))
         check_memory(method.bytes_needed(points), f"method {self.method}", "take fewer documents or shorter ones")
@@ -204,21 +219,24 @@ class Zipfel(Deciding, Updating, Conventions):
             "timings": {phase: round(seconds, 3) for phase, seconds in run.timings.items()},
             "curves": dict(run.curves),
         }
+        if method.vector_dim is not None and self.encoder is not None:
+            self.training_["encoder"] = path_of(self.encoder)
         new = event("fit", train.name, documents=train.n_points)
         self.training_ = remembered(self.training_, new)
         self.document_ids_ = known_after(NO_IDS, train) if hasattr(method, "partial_fit") else NO_IDS
         self.metrics_: dict[str, float] = {}
         self.label_changes_ = NO_CHANGES
 
-    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, texts: Texts | None) -> Points:
-        """With their texts where they were made of texts and the method reads them."""
-        kept = method.reads_texts and self.rows_.vectorizer is not None
-        return Points(rows, Y, texts if kept else None)
+    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, sources: Sources) -> Points:
+        """With their texts and embeddings if the method reads them; texts only if rows were made of texts."""
+        if not method.reads_sources:
+            return Points(rows, Y)
+        return Points(rows, Y, sources.texts if self.rows_.vectorizer is not None else None, sources.vectors)
 
     # -- answering -------------------------------------------------------------------------------------------------
 
     @holding_signals
-    def predict(self, X: Any, k: int = 5, *, text: Names = None) -> Ranking:
+    def predict(self, X: Any, k: int = 5, *, text: Names = None, embeddings: Any = None) -> Ranking:
         """The k best labels of each document, best first, with their probabilities.
 
         A ranking has at most as many columns as there are labels. A bonus for rare labels changes the order and not the
@@ -231,7 +249,7 @@ class Zipfel(Deciding, Updating, Conventions):
         now = self._fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k must be at least 1, got {k!r}")
-        found = now._ranked(documents_of(X, text), min(k, now.n_labels_))
+        found = now._ranked(documents_of(X, text, embeddings), min(k, now.n_labels_))
         return found.with_names(now.label_names_)
 
     def _ranked(self, documents: Any, k: int) -> Ranking:
@@ -241,14 +259,28 @@ class Zipfel(Deciding, Updating, Conventions):
             runs = documents.runs(_RUN)
         parts = []
         for run in runs:
-            rows, texts = self.rows_.read(run)
+            rows, sources = self._read(run)
             with use_threads(self.threads):
-                parts.append(self._ranking(rows, k, texts))
+                parts.append(self._ranking(rows, k, sources))
         return parts[0] if len(parts) == 1 else Ranking.concatenate(parts)
 
-    def _ranking(self, rows: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
+    def _read(self, documents: Any) -> tuple[sp.csr_matrix, Sources]:
+        """Rows, texts and the embeddings that the method reads; the encoder makes those that were not given."""
+        rows, sources = self.rows_.read(documents)
+        dim, known = self.method_.vector_dim, self.training_.get("encoder")
+        return rows, embedded(sources, rows.shape[0], dim, self.encoder, known)
+
+    def vectors_of(self, X: Any) -> Any:
+        """The embeddings that the model reads of documents X, given or made by `encoder`; None if it reads none.
+
+        >>> Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]]).vectors_of(["a bike"]) is None
+        True
+        """
+        return self._fitted()._read(X)[1].vectors
+
+    def _ranking(self, rows: sp.csr_matrix, k: int, sources: Sources) -> Ranking:
         def rank(k: int) -> Ranking:
-            found = self.method_.ranked(rows, k, texts)
+            found = self.method_.ranked(rows, k, sources)
             return with_probabilities(self.method_, found, self.calibration_, self.label_counts_)
 
         return self.label_changes_.ranked(rank, k, self.n_labels_)
@@ -264,7 +296,9 @@ class Zipfel(Deciding, Updating, Conventions):
         return now.predict(X, min(k, now.n_labels_)).to_csr(now.n_labels_)
 
     @holding_signals
-    def explain(self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5) -> Explained:
+    def explain(
+        self, document: Any, labels: Sequence[str | int] | None = None, k: int = 5, *, embeddings: Any = None
+    ) -> Explained:
         """Why one document gets its k best labels, or why it would get the given ones.
 
         document: a text or a row of features. labels: names or ids of the labels to explain. None: the k best.
@@ -279,15 +313,15 @@ class Zipfel(Deciding, Updating, Conventions):
         names = now.label_names_ or [str(i) for i in range(now.n_labels_)]
         asked = None if labels is None else [label_id(label, names) for label in labels]
         documents = [document] if isinstance(document, str) else document
-        row, texts = one_row(now.rows_, documents)
+        row, sources = one_row(now._read(documents_of(documents, embeddings=embeddings)))
         with use_threads(now.threads):
-            ranking = now.label_changes_.ranked(lambda k: now.method_.ranked(row, k, texts), k, now.n_labels_)
+            ranking = now.label_changes_.ranked(lambda k: now.method_.ranked(row, k, sources), k, now.n_labels_)
             best = {
                 int(i): float(score) for i, score in zip(ranking.labels[0], ranking.scores[0], strict=True) if i >= 0
             }
             explain = now._able("explain")
-            with_texts = {"texts": texts} if now.method_.reads_texts else {}
-            found = explain(row, list(best) if asked is None else asked, **with_texts)
+            own = {"sources": sources} if now.method_.reads_sources else {}
+            found = explain(row, list(best) if asked is None else asked, **own)
         return named(found, best, names, now.rows_, document)
 
     # -- keeping ---------------------------------------------------------------------------------------------------

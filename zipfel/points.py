@@ -1,4 +1,4 @@
-"""Feature rows with their labels, and their texts where there are some: what everything here learns from."""
+"""Feature rows with their labels, and their texts and embeddings where there are some: what everything learns from."""
 
 from __future__ import annotations
 
@@ -12,6 +12,27 @@ import scipy.sparse as sp
 
 Texts = Sequence[str | None]
 """A text a row; None where a row has none."""
+Vectors = npt.NDArray[np.float32]
+"""(n, dim) embeddings that the user gave, a row of zeros where a document has none."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What rows were made of, and what came beside it; for methods that read more than rows.
+
+    >>> Sources(texts=["a", "b"]).of_rows(slice(1, None)).texts
+    ['b']
+    """
+
+    texts: Texts | None = None
+    vectors: Vectors | None = None
+
+    def of_rows(self, rows: slice) -> Sources:
+        texts = None if self.texts is None else self.texts[rows]
+        return Sources(texts, None if self.vectors is None else self.vectors[rows])
+
+
+NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True)
@@ -19,11 +40,17 @@ class Points:
     """Feature rows with their labels: what a method learns from or is validated on.
 
     texts: the texts of the rows; None for ready-made features and for methods that read no texts.
+    vectors: (n, dim) the user's embeddings of the documents, if there are any.
     """
 
     X: sp.csr_matrix
     Y: sp.csr_matrix
     texts: Texts | None = None
+    vectors: Vectors | None = None
+
+    @property
+    def sources(self) -> Sources:
+        return Sources(self.texts, self.vectors)
 
     @property
     def n_points(self) -> int:
@@ -39,16 +66,18 @@ class Points:
 
     def take(self, rows: npt.NDArray[np.intp]) -> Points:
         texts = None if self.texts is None else ChosenTexts(self.texts, rows)
-        return Points(self.X[rows], self.Y[rows], texts)
+        vectors = None if self.vectors is None else self.vectors[rows]
+        return Points(self.X[rows], self.Y[rows], texts, vectors)
 
     def within(self, n_labels: int) -> Points:
         """Without the labels that only these rows have: a validation set may know labels that train does not."""
-        return Points(self.X, self.Y[:, :n_labels], self.texts)
+        return Points(self.X, self.Y[:, :n_labels], self.texts, self.vectors)
 
     def joined(self, others: Points) -> Points:
         """These rows and then the others'."""
         X, Y = (sp.vstack([mine, theirs], format="csr") for mine, theirs in ((self.X, others.X), (self.Y, others.Y)))
-        return Points(X, Y, self._joined_texts(others))
+        vectors = None if self.vectors is None or others.vectors is None else np.vstack([self.vectors, others.vectors])
+        return Points(X, Y, self._joined_texts(others), vectors)
 
     def _joined_texts(self, others: Points) -> Texts | None:
         if self.texts is None and others.texts is None:

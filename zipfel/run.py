@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from zipfel.errors import ParameterError
 from zipfel.system.log import LOGGER
@@ -92,6 +93,7 @@ class Run:
     signature: what must be the same for that, e.g. hashes of the data, the labels and the parameters.
     feature_names, label_names: of the columns, where they are known, e.g. to look up word vectors or a label hierarchy.
     label_texts: (label, name, whether it is a preferred one) of labels whose names may stand in texts.
+    label_vectors: (n_labels, dim) the user's embeddings of the labels' names, a row of zeros where there is none.
     timings: seconds by phase, kept in the model and shown by `zipfel info`.
     curves: by phase, the loss and the validation metric of each epoch, kept in the model and shown by `zipfel report`.
     """
@@ -106,6 +108,7 @@ class Run:
     feature_names: Sequence[str] | None = None
     label_names: Sequence[str] | None = None
     label_texts: Sequence[tuple[int, str, bool]] = ()
+    label_vectors: npt.NDArray[np.float32] | None = None
     signature: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     curves: dict[str, list[dict[str, float]]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.contract import N_LABELS, OWN, known, round_trip
+from tests.contract import N_FEATURES, N_LABELS, OWN, known, round_trip
 from zipfel.errors import ModelFileError
 from zipfel.evidence.fitting import fit_parts
 from zipfel.evidence.part import Asked, Fold, More, Near, Part
@@ -19,7 +19,7 @@ from zipfel.evidence.shape import Shape
 from zipfel.evidence.training_set import TrainingSet, new_labels
 from zipfel.methods.auto import ALL_PARTS, _resolved
 from zipfel.methods.auto_config import AutoConfig
-from zipfel.points import Points
+from zipfel.points import Points, Sources, Vectors
 from zipfel.run import Run
 from zipfel.state import State
 
@@ -35,10 +35,23 @@ def first_fold() -> Fold:
     training = TrainingSet.of(points)
     near = Near(*training.words.search_own(points.X, N_NEAR))
     seen = np.arange(points.n_points) % 3 > 0
-    points = replace(points, texts=texts_of(points.X))
+    points = replace(points, texts=texts_of(points.X), vectors=vectors_of(points.X))
     names = [(label, f"word{label * OWN}", True) for label in range(N_LABELS)]
     shape = Shape.of(points, int((~seen).sum()), len(names))
-    return Fold(points, seen, near, training, shape, Run(seed=1, threads=1, label_texts=names), is_final=False)
+    run = Run(seed=1, threads=1, label_texts=names, label_vectors=_DIRECTIONS[: N_LABELS * OWN : OWN])
+    return Fold(points, seen, near, training, shape, run, is_final=False)
+
+
+_DIRECTIONS = np.random.default_rng(8).normal(size=(N_FEATURES, 24)).astype(np.float32)
+
+
+def vectors_of(X: sp.csr_matrix) -> Vectors:
+    """Embeddings: the sum of a direction for each feature."""
+    return np.asarray(X @ _DIRECTIONS, dtype=np.float32)
+
+
+def sources_of(X: sp.csr_matrix) -> Sources:
+    return Sources(texts_of(X), vectors_of(X))
 
 
 def texts_of(X: sp.csr_matrix) -> list[str]:
@@ -69,7 +82,7 @@ def occurring() -> Any:
 
 
 def asked(X: sp.csr_matrix) -> Asked:
-    return Asked(X, first_fold().training, N_NEAR, texts=texts_of(X))
+    return Asked(X, first_fold().training, N_NEAR, sources=sources_of(X))
 
 
 def candidates(n: int) -> Any:
@@ -125,13 +138,13 @@ class PartContract:
         Y.indices[hidden] = (Y.indices[hidden] + 1) % N_LABELS  # other labels for the points that are hidden
         Y.sort_indices()
         training = TrainingSet(fold.training.words, Y)
-        other = replace(fold, points=Points(fold.points.X, Y, fold.points.texts), training=training)
+        other = replace(fold, points=replace(fold.points, Y=Y), training=training)
         one, two = fitted(name, fold)[name], fitted(name, other)[name]
         X = fold.points.X[np.flatnonzero(~fold.seen)]
         labels = candidates(X.shape[0])
         near = fold.near_among_seen(np.flatnonzero(~fold.seen))
-        rows, texts = np.flatnonzero(~fold.seen), texts_of(X)
-        questions = [Asked(X, t, N_NEAR, texts=texts, near=near, rows=rows) for t in (fold.training, training)]
+        rows, own = np.flatnonzero(~fold.seen), sources_of(X)
+        questions = [Asked(X, t, N_NEAR, sources=own, near=near, rows=rows) for t in (fold.training, training)]
         for a, b in zip(one.opinions(questions[0], labels), two.opinions(questions[1], labels), strict=True):
             np.testing.assert_allclose(a[:, :N_LABELS], b[:, :N_LABELS], rtol=1e-5, atol=1e-6)
 
@@ -155,9 +168,10 @@ class PartContract:
         X = fold.points.X[:4]
         Y = sp.csr_matrix((np.ones(4, np.float32), (np.arange(4), np.full(4, N_LABELS))), shape=(4, N_LABELS + 2))
         training = fold.training.joined(Points(X, Y))
-        joined = part.joined(More(X, training, new_labels(training.Y, fold.training.n_points), N_NEAR))
+        new = new_labels(training.Y, fold.training.n_points)
+        joined = part.joined(More(X, training, new, N_NEAR, vectors_of(X)))
         X = known().test.X[:3]
-        question = Asked(X, training, N_NEAR, texts=texts_of(X))
+        question = Asked(X, training, N_NEAR, sources=sources_of(X))
         labels = np.tile(np.append(np.arange(N_LABELS + 1), -1), (3, 1))
         for opinion in joined.opinions(question, labels):
             assert np.isfinite(opinion[:, occurring()]).all()

@@ -69,7 +69,7 @@ def test_a_point_that_joins_a_space_is_found_there() -> None:
     wider = sp.csr_matrix(
         sp.vstack([sp.hstack([Y, np.zeros((30, 1))]), sp.csr_matrix(np.eye(1, 9, 8))]), dtype=np.float32
     )
-    more = space.joined(X[:1], wider, np.array([8]))
+    more = space.joined(space.encoder.encode(X[:1]), wider, np.array([8]))
     ids, _ = more.search(more.encoder.encode(X[:1]), 30)
     assert 30 in ids[0]
     assert more.encoder.labels.shape == (9, 6)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json
+from zipfel.cli.embeddings import load_with, with_file
 from zipfel.cli.fit import read_and_report
 from zipfel.cli.options import (
     KS,
+    Embeddings,
+    Encoder,
     Force,
     Format,
     Json,
@@ -43,6 +46,8 @@ def evaluate(
     threshold: Threshold = None,
     propensity: Propensity = None,
     diagram: Annotated[Path | None, typer.Option(help="Write the reliability diagram to this SVG file.")] = None,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     labels: Labels = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
@@ -57,14 +62,14 @@ def evaluate(
 
     zipfel evaluate model test.jsonl --json
     """
-    from zipfel.classifier import Zipfel
     from zipfel.data import read
 
     ks = parse_ks(k)
-    loaded = Zipfel.load(model)
+    loaded = load_with(model, encoder)
     loaded.threads = threads
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
     dataset = read_and_report(read, test, {**options, "label_separator": label_separator, "format": format_})
+    dataset = with_file(dataset, embeddings)
     start = time.monotonic()
     with TerminalProgress().task("evaluating"):
         scores, ranking, truth = loaded.measure(dataset, ks=ks, threshold=threshold, propensity=propensity)
@@ -91,6 +96,8 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the new model (default: it replaces the old one).")
     ] = None,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     labels: Labels = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
@@ -106,15 +113,15 @@ def calibrate(
 
     zipfel calibrate model recent.jsonl --out model2
     """
-    from zipfel.classifier import Zipfel
     from zipfel.data import read
     from zipfel.persistence import save_or_rescue, writing
 
     target = out or model
-    loaded = Zipfel.load(model)
+    loaded = load_with(model, encoder)
     loaded.threads, kept = threads, loaded.threads
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
     dataset = read_and_report(read, data, {**options, "label_separator": label_separator, "format": format_})
+    dataset = with_file(dataset, embeddings)
     with writing(target, force):
         with TerminalProgress().task("calibrating"):
             before = loaded.evaluate(dataset)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json, say
-from zipfel.cli.options import Model, Threads
+from zipfel.cli.embeddings import load_with
+from zipfel.cli.options import Embeddings, Encoder, Model, Threads
 
 if TYPE_CHECKING:
     from zipfel.explanation import Explained
@@ -28,6 +29,8 @@ def explain(
     train: Annotated[
         str | None, typer.Option(help="The training data, to show how the documents begin that voted.")
     ] = None,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     threads: Threads = None,
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object: words; labels with contributions, evidence, voters.")
@@ -41,12 +44,13 @@ def explain(
 
     zipfel explain model "a fast text editor for the terminal" --html why.html
     """
-    from zipfel.classifier import Zipfel
+    from zipfel.data.embeddings import read_embeddings
 
     document = sys.stdin.read() if text == "-" else text
-    loaded = Zipfel.load(model)
+    loaded = load_with(model, encoder)
     loaded.threads = threads
-    found = loaded.explain(document, labels=label, k=k)
+    rows = None if embeddings is None else read_embeddings(embeddings)
+    found = loaded.explain(document, labels=label, k=k, embeddings=rows)
     if html is not None:
         html.write_text(found.to_html(), encoding="utf-8", errors="replace")
         say(f"the highlighted text is in {html}")

@@ -17,6 +17,7 @@ import typer
 
 from zipfel.cli import options
 from zipfel.cli.console import print_json, say
+from zipfel.cli.embeddings import Names, files_for, name_encoder, with_file
 from zipfel.cli.first_run import compile_first
 from zipfel.cli.memory import fit_model, memory_limit, packed_within
 from zipfel.cli.progress import TerminalProgress
@@ -45,6 +46,9 @@ def fit(
     propensity: options.Propensity = None,
     vocabulary: options.Vocabulary = None,
     unknown_labels: options.UnknownLabels = "skip",
+    embeddings: options.EmbeddingsOfFiles = None,
+    label_embeddings: options.LabelEmbeddings = None,
+    encoder: options.Encoder = None,
     labels: options.Labels = None,
     label_column: options.LabelColumn = None,
     text_column: options.TextColumn = None,
@@ -66,13 +70,13 @@ def fit(
 
     zipfel fit train.jsonl --out model --test test.jsonl
     """
-    from zipfel.data import read
     from zipfel.persistence import writing
 
     start = time.monotonic()
     fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
     fields |= {"label_separator": label_separator, "format": format_}
     model = _estimator(method, preset, weighting, *parse_settings(set_ or []), valid_share, propensity)
+    name_encoder(model, encoder)
     _check_place(model.method, device, workers)
     limit = memory_limit(max_memory, workers)
     concepts = read_concepts(vocabulary, unknown_labels)
@@ -81,16 +85,33 @@ def fit(
         TerminalProgress(model.method) as progress,
         packed_within(train, fields, limit, out) as source,
     ):
-        dataset = read_and_report(read, source, fields, progress)
-        alike = {**fields, "labels": None}  # the form of the first file, with labels of their own
-        validation = read_and_report(read, valid, alike, progress) if valid else None
-        testing = read_and_report(read, test, alike, progress) if test else None
+        parts = _read_all(source, valid, test, fields, embeddings, progress)
         run = _run(seed, threads, time_budget, device, out, resume, progress)
         with when_stopped(lambda: _resume_hint(run)), _workers(run, workers, address):
-            scores = fit_and_save(
-                model, dataset, validation, testing, run, out, concepts, unknown_labels, force=force, limit=limit
-            )
+            names = Names(concepts, unknown_labels, label_embeddings)
+            scores = fit_and_save(model, *parts, run, out, names, force=force, limit=limit)
     report(model, scores, out, time.monotonic() - start, as_json=json, explain_plan=explain_plan)
+
+
+def _read_all(
+    train: str,
+    valid: str | None,
+    test: str | None,
+    fields: dict[str, str | None],
+    embeddings: Sequence[Path] | None,
+    progress: Progress,
+) -> tuple[Dataset, Dataset | None, Dataset | None]:
+    """Training, validation and test set, the last two if they are named, with their embeddings."""
+    from zipfel.data import read
+
+    vectors = iter(files_for(1 + bool(valid) + bool(test), embeddings))
+    alike = {**fields, "labels": None}  # the form of the first file, with labels of their own
+    found = with_file(read_and_report(read, train, fields, progress), next(vectors))
+    others: list[Dataset | None] = [None, None]
+    for i, file in enumerate((valid, test)):
+        if file:
+            others[i] = with_file(read_and_report(read, file, alike, progress), next(vectors))
+    return found, others[0], others[1]
 
 
 def demo(
@@ -167,8 +188,7 @@ def fit_and_save(
     test: Dataset | None,
     run: Run,
     out: Path,
-    vocabulary: Vocabulary | None = None,
-    unknown_labels: str = "skip",
+    names: Names | None = None,
     *,
     force: bool = False,
     limit: int | None = None,
@@ -178,7 +198,7 @@ def fit_and_save(
 
     model.seed = run.seed  # it is saved with the model
     compile_first(model.method, model.preset, train, run)
-    fit_model(model, train, run, limit, valid=valid, vocabulary=vocabulary, unknown_labels=unknown_labels)
+    fit_model(model, train, run, limit, valid=valid, **({} if names is None else names.arguments()))
     scores: dict[str, float] = {}
     if test is not None:
         with run.progress.task("evaluating"):

@@ -10,8 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json
+from zipfel.cli.embeddings import load_with, with_file
 from zipfel.cli.fit import read_and_report
-from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threshold
+from zipfel.cli.options import (
+    Embeddings,
+    Encoder,
+    Force,
+    Format,
+    Json,
+    LabelColumn,
+    Labels,
+    LabelSeparator,
+    Model,
+    TextColumn,
+    Threshold,
+)
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -36,6 +49,8 @@ def report(
     sort: Annotated[str, typer.Option(help="Column to sort by: support, f1, missed, wrong, label, ...")] = "support",
     csv: Annotated[Path | None, typer.Option(help="Write all labels to this CSV file; - prints them.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Labels that the tables show.")] = 20,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     labels: Labels = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
@@ -47,12 +62,12 @@ def report(
 
     zipfel labels report model test.jsonl --sort f1 --csv labels.csv
     """
-    from zipfel.classifier import Zipfel
     from zipfel.data import read
 
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
     data = read_and_report(read, test, {**options, "label_separator": label_separator, "format": format_})
-    found = Zipfel.load(model).label_report(data, k=k, threshold=threshold)
+    data = with_file(data, embeddings)
+    found = load_with(model, encoder).label_report(data, k=k, threshold=threshold)
     rows = found.rows(sort)
     if csv is not None:
         if str(csv) == "-":

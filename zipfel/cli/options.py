@@ -94,6 +94,27 @@ Format = Annotated[str, typer.Option("--format", help=_FORMAT, autocompletion=co
 Vocabulary = Annotated[
     str | None, typer.Option(help="Concepts and their names: SKOS (Turtle, RDF/XML), TSV, CSV, JSONL.")
 ]
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.npy", help="Your embeddings of the documents, a row a document."),
+]
+EmbeddingsOfFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE.npy",
+        help="Your embeddings, a row a document; once for each file: training, --valid, --test, in this order.",
+    ),
+]
+LabelEmbeddings = Annotated[
+    Path | None, typer.Option(metavar="FILE.npy", help="Your embeddings of label names, in the vocabulary's order.")
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="What makes embeddings of texts: a function of a list of texts, or an object with `encode`.",
+    ),
+]
 UnknownLabels = Annotated[str, typer.Option(help="Labels that are not in the vocabulary: skip or refuse.")]
 Language = Annotated[str | None, typer.Option(help="Language of the names that are shown, e.g. en.")]
 _LIMIT = "The most labels of a document (5; with --threshold 100)."

@@ -12,9 +12,12 @@ import typer
 
 from zipfel.cli.answers import answers_of, labelled
 from zipfel.cli.console import say
+from zipfel.cli.embeddings import chunks_encoded, chunks_with_file, load_with
 from zipfel.cli.options import (
     Address,
     By,
+    Embeddings,
+    Encoder,
     Format,
     Language,
     Limit,
@@ -56,6 +59,8 @@ def predict(
     optimise: Optimise = None,
     together: Together = False,
     language: Language = None,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     text_column: TextColumn = None,
     format_: Format = "auto",
     on_error: OnError = "stop",
@@ -85,15 +90,17 @@ def predict(
 
     check_source(format_, on_error)
     cluster = _cluster(workers, by, address)
-    if url is not None and (threads or cluster or together):
-        raise ParameterError("--url goes without --threads, --workers and --together: the service does the work")
+    if url is not None and (threads or cluster or together or embeddings or encoder):
+        without = "--threads, --workers, --together, --embeddings and --encoder"
+        raise ParameterError(f"--url goes without {without}: the service does the work")
     kind = format_of(output, to, json=json)
     if file == "-" and sys.stdin.isatty():
         say("reading documents from the keyboard, one a line; end with Ctrl-D")
     wanted = Wanted(k, threshold, optimise, language, together)
-    source = _of_service(url, model.name, wanted) if url else _of_model(model, wanted, threads, cluster)
+    source = _of_service(url, model.name, wanted) if url else _of_model(model, wanted, threads, cluster, encoder)
     texts, answered = source
-    chunks = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
+    read = read_chunks(file, texts=texts, format=format_, text_column=text_column, on_error=on_error)
+    chunks = chunks_with_file(read, embeddings)
     with opened(output, kind) as write, _progress(file).task("predicting") as task:
         for chunk, rows in answered(chunks):
             write(answers_of(chunk, rows, null_faults=on_error == "null"))
@@ -134,17 +141,19 @@ Answered: TypeAlias = "Callable[[Iterable[Chunk]], Iterator[tuple[Chunk, Iterabl
 """Chunks of documents -> the same with the labels of each document."""
 
 
-def _of_model(folder: Path, wanted: Wanted, threads: int | None, cluster: Cluster | None) -> tuple[bool, Answered]:
+def _of_model(
+    folder: Path, wanted: Wanted, threads: int | None, cluster: Cluster | None, encoder: str | None
+) -> tuple[bool, Answered]:
     """(whether it takes texts, what answers) of a model folder."""
-    from zipfel.classifier import Zipfel
     from zipfel.estimator.vocabularies import check_language
 
-    model = Zipfel.load(folder)
+    model = load_with(folder, encoder)
     model.threads = threads
     language = check_language(model.vocabulary_, wanted.language)
     chooser = _chooser(model, wanted.limit, wanted.threshold, wanted.optimise, together=wanted.together)
 
     def answered(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Iterable[tuple[Labels, Told]]]]:
+        chunks = chunks if cluster is None else chunks_encoded(model, chunks)
         asked, width = ((chunk, chunk.documents) for chunk in chunks), chooser.width
         ranked = _ranked(model, asked, width) if cluster is None else _ranked_by(cluster, folder, asked, width)
         for chunk, ranking in _all_at_once(ranked, chooser) if wanted.together else _chosen(ranked, chooser):

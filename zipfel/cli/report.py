@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from zipfel.cli.console import say
-from zipfel.cli.options import Format, LabelColumn, Labels, LabelSeparator, Model, TextColumn
+from zipfel.cli.embeddings import load_with, with_file
+from zipfel.cli.options import Embeddings, Encoder, Format, LabelColumn, Labels, LabelSeparator, Model, TextColumn
 from zipfel.errors import ParameterError
 
 
@@ -18,6 +19,8 @@ def report(
     html: Annotated[Path, typer.Option(help="Write the page to this file.")] = Path("report.html"),
     k: Annotated[int, typer.Option("-k", min=1, help="Labels of each document that count as predicted.")] = 5,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no report of zipfel.")] = False,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     labels: Labels = None,
     label_column: LabelColumn = None,
     label_separator: LabelSeparator = None,
@@ -30,7 +33,6 @@ def report(
 
     zipfel report model test.jsonl --html report.html
     """
-    from zipfel.classifier import Zipfel
     from zipfel.data import read
     from zipfel.report import model_report
 
@@ -39,7 +41,8 @@ def report(
         test, labels=labels, label_column=label_column, label_separator=label_separator,
         text_column=text_column, format=format,
     )  # fmt: skip
-    page = model_report(Zipfel.load(model), data, k=k, title=f"zipfel report: {model.name} on {Path(test).name}")
+    title = f"zipfel report: {model.name} on {Path(test).name}"
+    page = model_report(load_with(model, encoder), with_file(data, embeddings), k=k, title=title)
     html.write_text(page, encoding="utf-8", errors="replace")
     say(f"the report is in {html}")
 

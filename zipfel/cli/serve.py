@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import say
-from zipfel.cli.options import Threads
+from zipfel.cli.options import Encoder, Threads
 
 if TYPE_CHECKING:
     from zipfel.data import Dataset
@@ -46,6 +46,7 @@ def serve(
     ] = None,
     max_requests: Annotated[int, typer.Option(min=1, help="At the same time; further ones get 429.")] = 64,
     k: Annotated[int, typer.Option("-k", min=1, help="Labels a document, where a request does not say.")] = 5,
+    encoder: Encoder = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No log line for each request.")] = False,
     threads: Threads = None,
 ) -> None:
@@ -64,8 +65,9 @@ def serve(
     from zipfel.serve.settings import LOOPBACK, Settings, read_tokens
 
     settings = Settings(
-        host=host, port=port, k=k, max_requests=max_requests, learning=not read_only, origins=tuple(allow_origin or ())
-    )
+        host=host, port=port, k=k, max_requests=max_requests, learning=not read_only, encoder=encoder,
+        origins=tuple(allow_origin or ()),
+    )  # fmt: skip
     tokens = read_tokens(token_file)
     if host not in LOOPBACK and not len(tokens):
         say(f"zipfel: warning: {host} may be reached from other machines and no token is set (--token-file)")

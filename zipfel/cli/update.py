@@ -10,8 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zipfel.cli.console import print_json, say
+from zipfel.cli.embeddings import load_with, with_file
 from zipfel.cli.fit import read_and_report
-from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, Model, TextColumn, Threads
+from zipfel.cli.options import (
+    Embeddings,
+    Encoder,
+    Force,
+    Format,
+    Json,
+    LabelColumn,
+    Labels,
+    LabelSeparator,
+    Model,
+    TextColumn,
+    Threads,
+)
 from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
@@ -31,6 +44,8 @@ def update(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the new model (default: it replaces the old one).")
     ] = None,
+    embeddings: Embeddings = None,
+    encoder: Encoder = None,
     labels: Labels = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
@@ -49,7 +64,6 @@ def update(
 
     zipfel update model --feedback model.feedback.sqlite
     """
-    from zipfel.classifier import Zipfel
     from zipfel.data import read
     from zipfel.errors import ParameterError
     from zipfel.persistence import save_or_rescue, writing
@@ -57,7 +71,7 @@ def update(
     start, target = time.monotonic(), out or model
     if file is None and feedback is None:
         raise ParameterError("there is nothing to learn from: name a file of documents, or --feedback DB")
-    loaded = Zipfel.load(model)
+    loaded = load_with(model, encoder)
     loaded.threads, kept = threads, loaded.threads
     known = loaded.n_labels_
     options = {"labels": labels, "label_column": label_column, "text_column": text_column}
@@ -65,6 +79,7 @@ def update(
     with writing(target, force):
         if file is not None:
             dataset = read_and_report(read, file, {**options, "label_separator": label_separator, "format": format_})
+            dataset = with_file(dataset, embeddings)
             with TerminalProgress().task("adding"):
                 before = loaded.training_["n_points"]
                 loaded.partial_fit(dataset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,7 @@ class Dataset:
     X: (n, n_features) CSR of float32, or None if only texts were read.
     texts, ids: (n,) text and identifier of each document, or None.
     label_names, feature_names: names of the columns of Y and X, or None.
+    embeddings: (n, dim) the user's embedding of each document, or None.
     name: of the data set, e.g. the file's.
     lines: (n,) the line of each document in its file, if that is known.
     report: what the reader corrected.
@@ -88,6 +90,7 @@ class Dataset:
     name: str = ""
     lines: npt.NDArray[np.int64] | None = None
     report: ReadReport = field(default_factory=ReadReport)
+    embeddings: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
@@ -97,6 +100,7 @@ class Dataset:
             "texts": self.n_points if self.texts is None else len(self.texts),
             "ids": self.n_points if self.ids is None else len(self.ids),
             "lines": self.n_points if self.lines is None else len(self.lines),
+            "the array of embeddings": self.n_points if self.embeddings is None else len(self.embeddings),
         }
         for what, n in sizes.items():
             if n != self.n_points:
@@ -140,6 +144,7 @@ class Dataset:
             texts=None if self.texts is None else [self.texts[i] for i in rows],
             ids=None if self.ids is None else [self.ids[i] for i in rows],
             lines=None if self.lines is None else self.lines[rows],
+            embeddings=None if self.embeddings is None else self.embeddings[rows],
         )
 
     def runs(self, size: int) -> Iterator[Dataset]:

@@ -27,7 +27,7 @@ from zipfel.methods import Method, Points
 from zipfel.metrics import LabelReport, Propensity, calibration_errors, evaluate
 from zipfel.metrics.calibration import Reliability, reliability, top_pairs
 from zipfel.metrics.sets import evaluate_sets
-from zipfel.points import Texts
+from zipfel.points import Sources
 from zipfel.ranking import Ranking
 from zipfel.system.interrupts import holding_signals
 from zipfel.system.threads import use_threads
@@ -73,12 +73,15 @@ class Deciding(Snapshots):
     def _ranked(self, documents: Any, k: int) -> Ranking:
         raise NotImplementedError
 
-    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, texts: Texts | None) -> Points:
+    def _read(self, documents: Any) -> tuple[sp.csr_matrix, Sources]:
+        raise NotImplementedError
+
+    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, sources: Sources) -> Points:
         raise NotImplementedError
 
     # -- sets of labels
 
-    def predict_proba(self, X: Any, k: int = 100, *, text: Names = None) -> sp.csr_matrix:
+    def predict_proba(self, X: Any, k: int = 100, *, text: Names = None, embeddings: Any = None) -> sp.csr_matrix:
         """Probabilities of the k best labels of each document, sparse (n, n_labels). The others are not stored.
 
         >>> from zipfel import Zipfel
@@ -87,7 +90,7 @@ class Deciding(Snapshots):
         (1, 2)
         """
         now = self._fitted()
-        return now._ranked(documents_of(X, text), min(k, now.n_labels_)).to_csr(now.n_labels_)
+        return now._ranked(documents_of(X, text, embeddings), min(k, now.n_labels_)).to_csr(now.n_labels_)
 
     @holding_signals
     def predict_sets(
@@ -99,6 +102,7 @@ class Deciding(Snapshots):
         optimise: str | None = None,
         together: bool = False,
         text: Names = None,
+        embeddings: Any = None,
     ) -> Ranking:
         """The accepted labels of each document, best first, with their probabilities. Rows differ in length.
 
@@ -116,7 +120,7 @@ class Deciding(Snapshots):
         """
         now = self._fitted()
         width, choose = now.chooser(threshold, limit, optimise, together=together)
-        return choose(now._ranked(documents_of(X, text), width)).with_names(now.label_names_)
+        return choose(now._ranked(documents_of(X, text, embeddings), width)).with_names(now.label_names_)
 
     def chooser(
         self,
@@ -165,6 +169,7 @@ class Deciding(Snapshots):
         propensity: str | None = None,
         text: Names = None,
         labels: str | None = None,
+        embeddings: Any = None,
     ) -> dict[str, float]:
         """All metrics of the predictions for X against the true labels y, by name; docs/metrics.md has the formulas.
 
@@ -179,7 +184,9 @@ class Deciding(Snapshots):
         >>> scores["P@1"], scores["R@1[torso]"]
         (1.0, 1.0)
         """
-        return self.measure(X, y, ks=ks, threshold=threshold, propensity=propensity, text=text, labels=labels).scores
+        return self.measure(
+            X, y, ks=ks, threshold=threshold, propensity=propensity, text=text, labels=labels, embeddings=embeddings
+        ).scores
 
     def measure(
         self,
@@ -191,6 +198,7 @@ class Deciding(Snapshots):
         propensity: str | None = None,
         text: Names = None,
         labels: str | None = None,
+        embeddings: Any = None,
     ) -> Measured:
         """What `evaluate` gives, with the ranking and the truth that the metrics come from.
 
@@ -206,7 +214,7 @@ class Deciding(Snapshots):
         weigh = now._propensity() if propensity is None else Propensity.parse(propensity)
         ks = tuple(ks)
         chooser = None if threshold is None else now.chooser(threshold)
-        ranking = now._ranked(documents_of(X, text), max((*ks, chooser.width if chooser else 1)))
+        ranking = now._ranked(documents_of(X, text, embeddings), max((*ks, chooser.width if chooser else 1)))
         data = as_dataset_of_any(X, y, text=text, labels=labels)
         truth = now._truth(data)
         warn(remarks_on_unknown(truth, now.label_counts_ > 0, now.label_names_, data.label_names))
@@ -243,6 +251,7 @@ class Deciding(Snapshots):
         threshold: float | str | None = None,
         text: Names = None,
         labels: str | None = None,
+        embeddings: Any = None,
     ) -> LabelReport:
         """Precision, recall, F1 and support of each label, and the labels most missed and most wrongly given.
 
@@ -256,7 +265,7 @@ class Deciding(Snapshots):
         """
         now = self._fitted()
         chooser = Chooser(min(k, now.n_labels_), lambda found: found) if threshold is None else now.chooser(threshold)
-        given = chooser.choose(now._ranked(documents_of(X, text), chooser.width))
+        given = chooser.choose(now._ranked(documents_of(X, text, embeddings), chooser.width))
         data = as_dataset_of_any(X, y, text=text, labels=labels)
         known = aligned(named_alike(data, now.label_names_, now.vocabulary_), now.label_names_, now.n_labels_)
         truth = now.label_changes_.of_labels(known.Y)
@@ -289,7 +298,15 @@ class Deciding(Snapshots):
     # -- calibrating
 
     @holding_signals
-    def calibrate(self: Self, X: Any, y: Any = None, *, text: Names = None, labels: str | None = None) -> Self:
+    def calibrate(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        text: Names = None,
+        labels: str | None = None,
+        embeddings: Any = None,
+    ) -> Self:
         """Learns new probabilities and thresholds from tagged documents that the model was not trained on.
 
         The ranking stays the same. A hundred documents already help if they differ from the training set.
@@ -301,10 +318,10 @@ class Deciding(Snapshots):
         [['bike']]
         """
         now = self._fitted()
-        rows, texts = now.rows_.read(documents_of(X, text))
+        rows, sources = now._read(documents_of(X, text, embeddings))
         truth = with_columns(now._truth(as_dataset_of_any(X, y, text=text, labels=labels)), now.n_labels_)
         with use_threads(now.threads):
-            held = rank_held_out(now.method_, now._points(now.method_, rows, truth, texts), now.label_counts_)
+            held = rank_held_out(now.method_, now._points(now.method_, rows, truth, sources), now.label_counts_)
         gives = now.method_.gives_probabilities and now.calibration_ is None
         now.calibration_, now.thresholds_ = learned_from(held, gives_probabilities=gives)
         now.metrics_ = {}

@@ -11,15 +11,15 @@ import scipy.sparse as sp
 from zipfel.errors import DataError, ParameterError
 from zipfel.estimator.rows import RowMaker
 from zipfel.explanation import Explained, Explanation, Voter, cut
-from zipfel.points import Texts
+from zipfel.points import Sources
 
 
-def one_row(rows: RowMaker, documents: Any) -> tuple[sp.csr_matrix, Texts | None]:
-    """(1, n_features) of the one document, and its text where it is one."""
-    found, texts = rows.read(documents)
+def one_row(read: tuple[sp.csr_matrix, Sources]) -> tuple[sp.csr_matrix, Sources]:
+    """What was read, if it is one document."""
+    found, sources = read
     if found.shape[0] != 1:
         raise DataError(f"one document at a time is explained, got {found.shape[0]}")
-    return found, texts
+    return found, sources
 
 
 def label_id(label: str | int, names: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from zipfel.data import Dataset, binary, label_matrix
+from zipfel.data.embeddings import checked_embeddings
 from zipfel.errors import DataError
 from zipfel.estimator.frames import Names, frame_labels, frame_numbers, frame_texts, is_column, is_frame, values
 
@@ -50,18 +51,36 @@ def validation_dataset(valid: Any, *, text: Names = None, labels: str | None = N
     return as_dataset(valid, None, text=text, labels=labels)
 
 
-def documents_of(X: Any, text: Names = None) -> Any:
-    """X with the texts or the numbers of a DataFrame in its place; anything else as it is.
+def documents_of(X: Any, text: Names = None, embeddings: Any = None) -> Any:
+    """X with the texts or the numbers of a DataFrame in its place; anything else as it is. With embeddings a Dataset.
 
     >>> documents_of(["a text"])
     ['a text']
     """
-    if not is_frame(X):
-        if text is not None:
-            raise DataError(f"text={text!r} names a column of a DataFrame, and X is {type(X).__name__}: leave it out")
+    if is_frame(X):
+        texts = frame_texts(X, text)
+        X = frame_numbers(X) if texts is None else texts
+    elif text is not None:
+        raise DataError(f"text={text!r} names a column of a DataFrame, and X is {type(X).__name__}: leave it out")
+    return X if embeddings is None else with_embeddings(X, embeddings)
+
+
+def with_embeddings(X: Any, embeddings: Any) -> Any:
+    """Documents with their embeddings, as a Dataset; X itself if there are none.
+
+    >>> with_embeddings(["a bike"], [[0.5, 1.0]]).embeddings.shape
+    (1, 2)
+    """
+    if embeddings is None:
         return X
-    texts = frame_texts(X, text)
-    return frame_numbers(X) if texts is None else texts
+    found = checked_embeddings(embeddings)
+    texts, features = (X.texts, X.X) if isinstance(X, Dataset) else as_features(X)
+    n = features.shape[0] if features is not None else len(texts or ())
+    if len(found) != n:
+        raise DataError(f"there are {len(found)} rows of embeddings and {n} documents: each document needs one row")
+    if isinstance(X, Dataset):
+        return replace(X, embeddings=found)
+    return Dataset(sp.csr_matrix((n, 0), dtype=np.float32), features, texts, embeddings=found)
 
 
 def as_dataset_of_any(X: Any, Y: Any, *, text: Names = None, labels: str | None = None) -> Dataset:

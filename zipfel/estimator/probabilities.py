@@ -94,8 +94,7 @@ def rank_held_out(method: Method, asked: Points, counts: npt.NDArray[np.integer]
     counts: (n_labels,) training points of each label."""
     width = min(RANKS, asked.n_labels)
     blocks = [slice(a, a + _BLOCK) for a in range(0, max(1, asked.n_points), _BLOCK)]
-    texts = [None if asked.texts is None else asked.texts[block] for block in blocks]
-    parts = [method.ranked(asked.X[block], width, own) for block, own in zip(blocks, texts, strict=True)]
+    parts = [method.ranked(asked.X[block], width, asked.sources.of_rows(block)) for block in blocks]
     ranking = Ranking.concatenate(parts)
     known = np.flatnonzero(~_is_prior(method, ranking))
     ranking, Y = ranking[known], asked.Y[known]

@@ -16,7 +16,7 @@ from zipfel.estimator.selection import choose_weighting
 from zipfel.features import Vectorizer, VectorizerConfig, Weighting
 from zipfel.methods import Points
 from zipfel.persistence import read_names
-from zipfel.points import Texts
+from zipfel.points import Sources
 from zipfel.run import Run, Task
 
 WEIGHTINGS = ("auto", "none", "l2", "tfidf")
@@ -76,25 +76,26 @@ class RowMaker:
         """The rows alone that `read` makes."""
         return self.read(X)[0]
 
-    def read(self, X: Any) -> tuple[sp.csr_matrix, Texts | None]:
-        """Rows and texts of a Dataset, a list of texts or a feature matrix; unknown words are ignored.
+    def read(self, X: Any) -> tuple[sp.csr_matrix, Sources]:
+        """Rows, texts and embeddings of a Dataset, a list of texts or a feature matrix; unknown words are ignored.
 
         A matrix must have the columns that the model was trained on. A file need not: sparse formats name only the
         columns that they use. Unknown columns are ignored, and missing ones are empty. Ready-made features come without
         texts.
         """
         texts, features = (X.texts, X.X) if isinstance(X, Dataset) else as_features(X)
+        vectors = X.embeddings if isinstance(X, Dataset) else None
         if self.vectorizer is not None:
             if texts is None:
                 raise DataError("this model was trained on texts: hand in texts, not a feature matrix")
-            return self.vectorizer.transform(texts), texts
+            return self.vectorizer.transform(texts), Sources(texts, vectors)
         if features is None:
             raise DataError("this model was trained on a feature matrix: hand in rows of the same features, not texts")
         if not isinstance(X, Dataset) and features.shape[1] != self.n_features:
             raise DataError(
                 f"X has {features.shape[1]} features, but Zipfel is expecting {self.n_features} features as input"
             )
-        return self.weighting.transform(with_columns(features, self.n_features)), None
+        return self.weighting.transform(with_columns(features, self.n_features)), Sources(vectors=vectors)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {f"weighting.{name}": array for name, array in self.weighting.arrays().items()}

@@ -21,7 +21,7 @@ from zipfel.methods import State, make_method
 from zipfel.persistence import ModelFiles, arrays_within, check_kept, read_names
 
 Model = TypeVar("Model")
-_ELSEWHERE = ("method", "verbose")
+_ELSEWHERE = ("method", "verbose", "encoder")
 """Parameters of the estimator that a model folder has in another place, or does not keep."""
 MISFITS = (ZipfelError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
 """What parts of a model folder raise that do not fit together."""
@@ -95,7 +95,7 @@ def signature_of(
 
     Threads and a time budget may differ.
     """
-    own = {name: repr(value) for name, value in given.items() if name not in ("threads", "time_budget")}
+    own = {name: repr(value) for name, value in given.items() if name not in ("threads", "time_budget", "encoder")}
     return {
         "method": str(given.get("method")),
         "parameters": _hashed(own, params),

@@ -15,14 +15,14 @@ from zipfel.errors import DataError, ParameterError
 from zipfel.estimator.copies import copied
 from zipfel.estimator.drift import Growth, some_rows
 from zipfel.estimator.history import after_update, known_after, new_documents
-from zipfel.estimator.inputs import aligned, as_dataset, as_dataset_of_any, with_columns
+from zipfel.estimator.inputs import aligned, as_dataset, as_dataset_of_any, with_columns, with_embeddings
 from zipfel.estimator.label_changes import LabelChanges
 from zipfel.estimator.rows import RowMaker
 from zipfel.estimator.snapshots import Snapshots
 from zipfel.estimator.vocabularies import extended, named_alike
 from zipfel.methods import Method, Points
 from zipfel.methods.registry import methods_with
-from zipfel.points import Texts
+from zipfel.points import Sources
 from zipfel.ranking import Ranking
 from zipfel.system.interrupts import holding_signals
 from zipfel.system.threads import use_threads
@@ -47,19 +47,24 @@ class Updating(Snapshots):
     method_: Method
     rows_: RowMaker
 
-    def _ranking(self, rows: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
+    def _ranking(self, rows: sp.csr_matrix, k: int, sources: Sources) -> Ranking:
         raise NotImplementedError
 
-    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, texts: Texts | None) -> Points:
+    def _read(self, documents: Any) -> tuple[sp.csr_matrix, Sources]:
+        raise NotImplementedError
+
+    def _points(self, method: Method, rows: sp.csr_matrix, Y: sp.csr_matrix, sources: Sources) -> Points:
         raise NotImplementedError
 
     @holding_signals
-    def partial_fit(self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None) -> Self:
+    def partial_fit(
+        self: Self, X: Any, y: Any = None, *, label_names: Sequence[str] | None = None, embeddings: Any = None
+    ) -> Self:
         """Adds documents to a fitted model without training it again. They vote at once, for new labels as well.
 
         Only methods whose training documents vote can do that: auto, knn and dxml. A model that is not fitted is
         fitted. Other threads may predict during an update. A failed update leaves the model unchanged. Documents of a
-        Dataset whose ids the model knows are skipped.
+        Dataset whose ids the model knows are skipped. embeddings: as in `fit`.
 
         >>> from zipfel import Zipfel
         >>> model = Zipfel("knn").fit(["a red bike", "a blue boat"], [["bike"], ["boat"]])
@@ -67,18 +72,19 @@ class Updating(Snapshots):
         [['kite']]
         """
         if not hasattr(self, "method_"):
-            fitted: Self = self.fit(X, y, label_names=label_names)  # type: ignore[attr-defined]
+            fitted: Self = self.fit(X, y, label_names=label_names, embeddings=embeddings)  # type: ignore[attr-defined]
             return fitted
         fresh = self._as_it_is()
+        X = with_embeddings(X, embeddings) if isinstance(X, Dataset) else X
         learned = new_documents(X, self.document_ids_, self.training_) if isinstance(X, Dataset) else X
         if not isinstance(X, Dataset) or len(learned) or not len(X):
-            fresh._add(learned, y, label_names)
+            fresh._add(learned, y, label_names, None if isinstance(X, Dataset) else embeddings)
         if isinstance(X, Dataset):
             fresh.document_ids_ = known_after(self.document_ids_, learned)
         fresh.training_ = after_update(self.training_, fresh.training_, X, fresh.n_labels_ - self.n_labels_)
         return self._become(fresh)
 
-    def _add(self, X: Any, y: Any, label_names: Sequence[str] | None) -> None:
+    def _add(self, X: Any, y: Any, label_names: Sequence[str] | None, embeddings: Any) -> None:
         """`partial_fit` of a model that no other thread uses yet."""
         self.method_ = copied(self.method_)
         self.rows_ = copied(self.rows_)
@@ -89,13 +95,13 @@ class Updating(Snapshots):
         data = aligned(named_alike(given, self.label_names_, self.vocabulary_), self.label_names_, self.n_labels_)
         data = replace(data, Y=self.label_changes_.of_labels(data.Y))
         new_words = self.rows_.extend(X) if self.method_.takes_new_features else 0
-        rows, texts = self.rows_.read(X)
+        rows, sources = self._read(with_embeddings(X, embeddings))
         learn = self._able("partial_fit")
         with use_threads(self.threads):
             some = some_rows(data.n_points)
-            asked = self._points(self.method_, rows[some], data.Y[some], None if texts is None else texts[some])
-            best = self._ranking(with_columns(asked.X, n_words), 1, asked.texts)
-            learn(self._points(self.method_, rows, data.Y, texts))
+            asked = self._points(self.method_, rows[some], data.Y[some], sources.of_rows(some))
+            best = self._ranking(with_columns(asked.X, n_words), 1, asked.sources)
+            learn(self._points(self.method_, rows, data.Y, sources))
         grown = self._growth().joined(best, asked.Y, data.Y, self.n_labels_, new_words)
         if self.label_names_ is not None and data.label_names is not None:
             self.label_names_ = list(data.label_names)

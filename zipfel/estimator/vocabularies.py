@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfel.data import Concept, Dataset, Vocabulary, read_vocabulary
+from zipfel.data.embeddings import checked_embeddings
 from zipfel.data.remarks import warn
 from zipfel.data.vocabulary_labels import LabelFinder, describe, match_labels, renamed
 from zipfel.errors import DataError, ParameterError
@@ -21,13 +22,29 @@ def with_vocabulary(train: Dataset, vocabulary: AnyVocabulary, unknown: str) -> 
 
     Labels that are no concept are skipped with a warning, or refused: see `match_labels`.
     """
+    vocabulary = as_vocabulary(vocabulary)
+    matched, ordered, unmatched = match_labels(train, vocabulary, unknown)
+    warn(describe(unmatched, train.name or "the training data"))
+    return matched, ordered
+
+
+def as_vocabulary(vocabulary: AnyVocabulary) -> Vocabulary:
+    """The vocabulary, or the one that a file has."""
     if isinstance(vocabulary, str | Path):
         vocabulary = read_vocabulary(vocabulary)
     if not isinstance(vocabulary, Vocabulary):
         raise ParameterError(f"vocabulary must be a Vocabulary or the path of one, got {type(vocabulary).__name__}")
-    matched, ordered, unmatched = match_labels(train, vocabulary, unknown)
-    warn(describe(unmatched, train.name or "the training data"))
-    return matched, ordered
+    return vocabulary
+
+
+def in_label_order(rows: Any, given: Vocabulary, labels: Vocabulary) -> Any:
+    """Embeddings with a row a concept as `given` orders them, in the order of the labels; None stays None."""
+    if rows is None:
+        return None
+    found = checked_embeddings(rows)
+    if len(found) != len(given):
+        raise DataError(f"there are {len(found)} rows of label embeddings and {len(given)} concepts in the vocabulary")
+    return found[[given.positions[concept.id] for concept in labels.concepts]]
 
 
 def named_alike(data: Dataset, names: Sequence[str] | None, vocabulary: Vocabulary | None) -> Dataset:

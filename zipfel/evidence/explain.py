@@ -46,7 +46,7 @@ class Scored:
     def explanation(self, asked: Sequence[int], priors: Array) -> Explanation:
         """Of the labels that are asked for. A label that is no candidate has words only."""
         features = self.asked.X.indices.tolist()
-        if len(features) == 0 or (self.labels < 0).all():
+        if self.asked.is_blank.all() or (self.labels < 0).all():
             return Explanation(features, [], *by_frequency(priors, asked, len(features)))
         words = {label: self._words(label) for label in asked}
         place = {int(label): i for i, label in enumerate(self.labels) if label >= 0}

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from zipfel.config import Config
 from zipfel.evidence.shape import Shape
 from zipfel.evidence.training_set import TrainingSet
-from zipfel.points import Points, Texts
+from zipfel.points import NO_SOURCES, Points, Sources, Vectors
 from zipfel.run import Run
 from zipfel.state import State
 
@@ -90,7 +90,9 @@ class Fold:
 
     @property
     def learnt_from(self) -> Points:
-        return self.points if self.seen.all() else self.points.take(self.rows)
+        """Without embeddings, which only their own part reads."""
+        points = replace(self.points, vectors=None)
+        return points if self.seen.all() else points.take(self.rows)
 
     @property
     def voters(self) -> npt.NDArray[np.bool_]:
@@ -107,8 +109,8 @@ class Fold:
 class Asked:
     """Documents to predict, with results that several parts need and that are computed once.
 
-    X: (n, n_features), prepared; texts: of the documents, if known; rows: the documents' numbers, if they are training
-    points.
+    X: (n, n_features), prepared; texts, vectors: of the documents, if known; rows: the documents' numbers, if they are
+    training points.
     """
 
     def __init__(
@@ -117,11 +119,12 @@ class Asked:
         training: TrainingSet,
         n_neighbors: int,
         *,
-        texts: Texts | None = None,
+        sources: Sources = NO_SOURCES,
         near: Near | None = None,
         rows: Array | None = None,
     ) -> None:
-        self.X, self.training, self.texts, self.rows = X, training, texts, rows
+        self.X, self.training, self.rows = X, training, rows
+        self.texts, self.vectors = sources.texts, sources.vectors
         self._n_neighbors = min(n_neighbors, training.n_points)
         self._found: dict[str, Any] = {} if near is None else {"near": near}
 
@@ -135,6 +138,12 @@ class Asked:
         """Neighbours that vote, of each part that has neighbours."""
         return self._n_neighbors
 
+    @property
+    def is_blank(self) -> npt.NDArray[np.bool_]:
+        """(n,) documents without any known feature, and without an embedding."""
+        blank: npt.NDArray[np.bool_] = np.diff(self.X.indptr) == 0
+        return blank if self.vectors is None else blank & ~np.asarray(self.vectors.any(axis=1))
+
     def once(self, name: str, compute: Callable[[], T]) -> T:
         """The result of `compute`, which runs only for the first call with this name."""
         if name not in self._found:
@@ -146,12 +155,14 @@ class Asked:
 @dataclass(frozen=True)
 class More:
     """Points that are added to a fitted model. X: their rows, prepared; training: all points, with these; new_labels:
-    labels that no point had before; n_neighbors: neighbours that vote."""
+    labels that no point had before; n_neighbors: neighbours that vote; vectors: the user's embeddings, if there are
+    any."""
 
     X: sp.csr_matrix
     training: TrainingSet
     new_labels: Array
     n_neighbors: int
+    vectors: Vectors | None = None
 
 
 class Part(ABC):

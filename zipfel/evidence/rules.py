@@ -67,6 +67,14 @@ RULES: tuple[Rule, ...] = (
         after=("names",),
     ),
     Rule(
+        "embeddings",
+        "quick",
+        lambda s: 5e-11 * s.n_held_out * s.n_points * s.embedded + 1e-8 * s.n_points * s.embedded,
+        lambda s: s.embedded > 0,
+        "the user gave embeddings of the documents",
+        must_pay=False,
+    ),
+    Rule(
         "regression",
         "default",
         lambda s: 2.6e-11 * s.n_points * landmarks(s) * (landmarks(s) + 8 * s.words) + 4e-5 * s.n_labels,
@@ -120,7 +128,7 @@ RULES: tuple[Rule, ...] = (
 
 CORE_USE = 0.8
 """Share of the cores' time that parts which are fitted side by side really use."""
-CANDIDATES = ("words", "regression", "label_sets")
+CANDIDATES = ("words", "embeddings", "regression", "label_sets")
 """Parts with neighbours, whose labels become candidates. A model needs one of them."""
 BUDGET_SHARE = 0.4
 """The share of the remaining time budget that optional parts may take by estimate."""
@@ -197,9 +205,9 @@ def plan(
 
 
 def is_doubted(part: str, s: Shape) -> bool:
-    """Whether a part stays only if it gains on held-out points. Names take no time from other parts, and stay if there
-    are labels that no point has: only names find these, and held-out points can't show it."""
-    return rule_of(part).must_pay or (part == "names" and s.unseen == 0)
+    """Whether a part stays only if it gains on held-out points. Names and the user's embeddings take no time from other
+    parts. Names stay if there are labels that no point has: held-out points can't show that they are found."""
+    return rule_of(part).must_pay or part == "embeddings" or (part == "names" and s.unseen == 0)
 
 
 def check_names(parts: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ class Shape:
     """n_features, n_labels: that occur; declared: features and labels that the file declares, for which tables have
     rows; words, labels: of a point, on average; dense: the features are numbers that most points have; n_held_out:
     points that the judge learns from; names: of labels that may stand in texts, 0 where rows have no texts; unseen:
-    labels that no point has."""
+    labels that no point has; embedded: numbers of the user's embedding of a point, 0 without embeddings."""
 
     n_points: int
     n_features: int
@@ -30,6 +30,7 @@ class Shape:
     n_held_out: int
     names: int = 0
     unseen: int = 0
+    embedded: int = 0
 
     @classmethod
     def of(cls, points: Points, n_held_out: int, n_names: int = 0) -> Shape:
@@ -45,6 +46,7 @@ class Shape:
             n_held_out,
             0 if points.texts is None else n_names,
             points.n_labels - n_occurring(points.Y),
+            0 if points.vectors is None else int(points.vectors.shape[1]),
         )
 
     @classmethod

@@ -33,6 +33,7 @@ from zipfel.evidence.fitting import fit_parts
 from zipfel.evidence.judge import HeldOut, Judge
 from zipfel.evidence.part import Asked, Fold, More, Near, Part
 from zipfel.evidence.parts import PARTS
+from zipfel.evidence.parts.embeddings import EmbeddingsPart
 from zipfel.evidence.parts.ranked import ranked_part
 from zipfel.evidence.rules import Tried
 from zipfel.evidence.selection import verdicts
@@ -47,7 +48,7 @@ from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.methods.registry import make_method
 from zipfel.metrics import Propensity
 from zipfel.neighbors.centring import centre_of, centred
-from zipfel.points import Texts
+from zipfel.points import NO_SOURCES, Sources
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.system.threads import at_once, blas_threads
@@ -81,7 +82,7 @@ class Auto(Method):
     title: ClassVar[str] = "neighbours, classifiers and other kinds of evidence, joined by a judge"
     holds_out: ClassVar[bool] = True
     point_bytes: ClassVar[int] = 6_000
-    reads_texts: ClassVar[bool] = True
+    reads_sources: ClassVar[bool] = True
     by_workers: ClassVar[str] = "tasks"
     Config = AutoConfig
     config: AutoConfig
@@ -120,7 +121,7 @@ class Auto(Method):
         self.centre_ = centre_of(points.X) if self.config.centring else None
         X = centred(points.X, self.centre_)
         self.damping_ = self.config.damping or rules.damping(Shape.of(Points(X, points.Y), 0))
-        return Points(damped(X, self.damping_), points.Y, points.texts)
+        return Points(damped(X, self.damping_), points.Y, points.texts, points.vectors)
 
     def _plan(self, run: Run) -> list[Tried]:
         only, without = (tuple(filter(None, names.split(","))) for names in (self.config.only, self.config.without))
@@ -155,8 +156,8 @@ class Auto(Method):
         for a in blocks:
             rows = slice(a, a + _BLOCK)
             its_near = Near(near.ids[rows], near.cosines[rows])
-            texts = None if points.texts is None else points.texts[rows]
-            asked = Asked(points.X[rows], self.training_, self._n_near, texts=texts, near=its_near, rows=held[rows])
+            own = points.sources.of_rows(rows)
+            asked = Asked(points.X[rows], self.training_, self._n_near, sources=own, near=its_near, rows=held[rows])
             candidates, evidence = ensemble.evidence(asked)
             found.append((candidates.labels, evidence))
         labels, evidence = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -206,28 +207,34 @@ class Auto(Method):
 
     # -- prediction
 
-    def _asked(self, X: sp.csr_matrix, texts: Texts | None) -> Asked:
+    @property
+    def vector_dim(self) -> int | None:
+        """Numbers of the embeddings that documents need, None if no part reads them."""
+        part = self.ensemble_.part("embeddings")
+        return part.dim if isinstance(part, EmbeddingsPart) else None
+
+    def _asked(self, X: sp.csr_matrix, sources: Sources) -> Asked:
         """A document without any known feature counts as empty."""
         X = damped(centred(X, self.centre_), self.damping_)
-        return Asked(_without_unknown(X, self._known_features), self.training_, self._n_near, texts=texts)
+        return Asked(_without_unknown(X, self._known_features), self.training_, self._n_near, sources=sources)
 
-    def predict(self, X: sp.csr_matrix, k: int, texts: Texts | None = None) -> Ranking:
+    def predict(self, X: sp.csr_matrix, k: int, sources: Sources = NO_SOURCES) -> Ranking:
         size = max(1, _BLOCK * _USUAL // max(_USUAL, min(k, self.training_.n_labels)))  # fewer where k is large
         if X.shape[0] <= size:  # slicing and joining would take a tenth of the time of a single document
-            return fill_blank(self._rank(X, k, texts), self._priors)
+            return fill_blank(self._rank(X, k, sources), self._priors)
         blocks = [slice(a, a + size) for a in range(0, X.shape[0], size)]
-        parts = [self._rank(X[rows], k, None if texts is None else texts[rows]) for rows in blocks]
+        parts = [self._rank(X[rows], k, sources.of_rows(rows)) for rows in blocks]
         return fill_blank(Ranking.concatenate(parts), self._priors)
 
-    def _rank(self, X: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
-        asked = self._asked(X, texts)
+    def _rank(self, X: sp.csr_matrix, k: int, sources: Sources) -> Ranking:
+        asked = self._asked(X, sources)
         found, evidence = self.ensemble_.evidence(asked, k)
         scores = self.judge_.log_odds(found.labels, evidence, self._context)
         unseen = self.ensemble_.unseen_odds(asked, found.labels)
         scores = np.where(np.isnan(unseen), scores, unseen)
         scores = scores + np.float32(self.judge_.bonus) * self.training_.rarity[found.labels]
-        blank = np.diff(asked.X.indptr) == 0
-        return Ranking.from_dense(np.where((found.labels < 0) | blank[:, None], -np.inf, scores), k, found.labels)
+        scores[(found.labels < 0) | asked.is_blank[:, None]] = -np.inf
+        return Ranking.from_dense(scores, k, found.labels)
 
     def scores_without_bonus(self, ranking: Ranking) -> npt.NDArray[np.float32]:
         bonus = np.float32(self.judge_.bonus) * self.training_.rarity[ranking.labels]
@@ -238,14 +245,15 @@ class Auto(Method):
         classifiers of known labels stay as they are."""
         X = damped(centred(points.X, self.centre_), self.damping_)
         training = self.training_.joined(Points(X, points.Y))
-        more = More(X, training, new_labels(training.Y, self.training_.n_points), self._n_near)
+        new = new_labels(training.Y, self.training_.n_points)
+        more = More(X, training, new, self._n_near, points.vectors)
         parts = tuple(part.joined(more) for part in self.ensemble_.parts)
         self.training_, self.ensemble_ = training, Ensemble(parts, self.ensemble_.width)
         self._forget()
 
-    def explain(self, x: sp.csr_matrix, labels: Sequence[int], texts: Texts | None = None) -> Explanation:
+    def explain(self, x: sp.csr_matrix, labels: Sequence[int], sources: Sources = NO_SOURCES) -> Explanation:
         """What every word, neighbour and kind of evidence added to the labels' scores for one document."""
-        asked = self._asked(without_zeros(x), texts)
+        asked = self._asked(without_zeros(x), sources)
         found, evidence = self.ensemble_.evidence(asked)
         blend, evidence = self.judge_.in_context(found.labels, evidence, self._context)
         unseen = self.ensemble_.unseen_odds(asked, found.labels)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from zipfel import config as declared
 from zipfel.calibration import HeldOutRanking
-from zipfel.points import Points, Texts
+from zipfel.points import NO_SOURCES, Points, Sources
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.state import State, pack_csr, under, unpack_csr
@@ -27,7 +27,7 @@ class Method(ABC):
     presets: named parameter sets, each a dict that `Config.from_dict` takes.
     is_cheap: fitting twice, once without the documents that calibrate its scores, costs little.
     gives_probabilities: its scores need no calibration.
-    reads_texts: points come with their texts, and `predict` and `explain` take a sequence `texts`, a text a row.
+    reads_sources: points come with their texts and embeddings, and `predict` and `explain` take `sources`.
     holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
     point_bytes: memory that `fit` takes for each point besides its entries, as measured.
     by_workers: what several workers share of its fit: "network" (batches and tables), "tasks" (neighbours, classifiers)
@@ -43,7 +43,7 @@ class Method(ABC):
     is_cheap: ClassVar[bool] = False
     gives_probabilities: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
-    reads_texts: ClassVar[bool] = False
+    reads_sources: ClassVar[bool] = False
     takes_new_features: ClassVar[bool] = False
     by_workers: ClassVar[str] = ""
     point_bytes: ClassVar[int] = 0
@@ -68,11 +68,16 @@ class Method(ABC):
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         """The k best labels of each row; a row's answer does not depend on the other rows."""
 
-    def ranked(self, X: sp.csr_matrix, k: int, texts: Texts | None) -> Ranking:
-        """`predict`, with the texts where the method reads them."""
-        if self.reads_texts:
-            return self.predict(X, k, texts=texts)  # type: ignore[call-arg]
+    def ranked(self, X: sp.csr_matrix, k: int, sources: Sources = NO_SOURCES) -> Ranking:
+        """`predict`, with texts and embeddings if the method reads them."""
+        if self.reads_sources:
+            return self.predict(X, k, sources=sources)  # type: ignore[call-arg]
         return self.predict(X, k)
+
+    @property
+    def vector_dim(self) -> int | None:
+        """Numbers of the embeddings that documents to predict need, None if they need none."""
+        return None
 
     def scores_without_bonus(self, ranking: Ranking) -> npt.NDArray[np.float32]:
         """(n, k) scores of a ranking of this method without a bonus for rare labels: what a calibration looks at."""

@@ -16,6 +16,7 @@ from zipfel.index import Index, build_index
 from zipfel.index.bytes import ByteIndex
 from zipfel.index.exact import ExactIndex
 from zipfel.kernels.topk import score_pairs
+from zipfel.neighbors.given import GivenEncoder
 from zipfel.neighbors.label_sets import Encoder
 from zipfel.neighbors.regression import RegressionEncoder
 from zipfel.neighbors.votes import vote_weights
@@ -23,7 +24,7 @@ from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
-AnyEncoder = Encoder | RegressionEncoder
+AnyEncoder = Encoder | RegressionEncoder | GivenEncoder
 _SHARP, _FLAT = 15.0, 4.0
 MANY = 60_000
 """Points above which neighbours are searched by shorter codes (IVF-PQ), if faiss is installed."""
@@ -101,9 +102,10 @@ class Space:
         """`PointCodes.search` for what the encoder gave."""
         return self.points.search(self.encoder.searched(codes), m)
 
-    def joined(self, X: sp.csr_matrix, Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Space:
-        """With more points X behind its own; Y: labels of all; new: which of them its points did not have."""
-        codes = np.vstack([self.points.codes, _searched(self.encoder, self.encoder.encode(X))])
+    def joined(self, codes: npt.NDArray[np.float32], Y: sp.csr_matrix, new: npt.NDArray[np.int64]) -> Space:
+        """With more points behind its own. codes: what the encoder gave them; Y: labels of all; new: which of them its
+        points did not have."""
+        codes = np.vstack([self.points.codes, _searched(self.encoder, codes)])
         encoder = self.encoder.extended(codes, Y, new)
         return Space(encoder, PointCodes(encoder, codes, Y, np.diff(Y.indptr) > 0))
 

@@ -43,7 +43,7 @@ def predict_partitions(
 def _loose(partition: Dataset) -> Dataset:
     """Only what a model reads, and texts as a list."""
     texts = None if partition.texts is None else list(partition.texts)
-    return Dataset(Y=partition.Y[:, :0], X=partition.X, texts=texts)
+    return Dataset(Y=partition.Y[:, :0], X=partition.X, texts=texts, embeddings=partition.embeddings)
 
 
 def _received(ray: Any, name: T, reference: Any) -> tuple[T, Ranking | None]:

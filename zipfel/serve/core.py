@@ -76,7 +76,9 @@ class Service:
         """Loads all models; an error is kept in `failure`."""
         try:
             for name, folder in self.folders.items():
-                served = await self.in_background(functools.partial(load_model, name, folder, self.train.get(name)))
+                served = await self.in_background(
+                    functools.partial(load_model, name, folder, self.train.get(name), self.settings.encoder)
+                )
                 served.examples = self.examples.get(name) or served.examples
                 learner = Learner(served)
                 if self.settings.learning and hasattr(served.snapshot.model.method_, "partial_fit"):
@@ -258,8 +260,11 @@ class Service:
         self._background.shutdown(wait=False)
 
 
-def load_model(name: str, folder: Path, train: str | Dataset | None = None) -> ServedModel:
-    served = ServedModel(name, folder, Snapshot.of(Zipfel.load(folder)), read_openings(train))
+def load_model(name: str, folder: Path, train: str | Dataset | None = None, encoder: str | None = None) -> ServedModel:
+    """encoder: the import path of what makes embeddings, for a model that reads them."""
+    model = Zipfel.load(folder)
+    model.encoder = encoder
+    served = ServedModel(name, folder, Snapshot.of(model), read_openings(train))
     served.stamp = stamp_of(served)
     served.warm(served.snapshot)
     served.describe()

@@ -121,7 +121,9 @@ class Learner:
     def reload(self) -> None:
         """Reads the folder again and swaps its model in, with what the log has and it lacks."""
         stamp = stamp_of(self.served)
-        fresh = Snapshot.of(Zipfel.load(self.served.folder), self.served.snapshot.version + 1)
+        model = Zipfel.load(self.served.folder)
+        model.encoder = self.served.snapshot.model.encoder
+        fresh = Snapshot.of(model, self.served.snapshot.version + 1)
         self.served.snapshot = self.served.warm(self.caught_up(fresh))
         self.served.stamp = stamp
         self.served.describe()

@@ -30,7 +30,7 @@ class Settings:
     also how long it may leave an answer unread.
     drain_seconds: time after SIGTERM in which open connections are still served.
     save_seconds: after a document was learned until the model is saved. learn_texts: documents that are learned at
-    once. origins: those that CORS lets in.
+    once. origins: those that CORS lets in. encoder: import path of what makes embeddings, for models that read them.
     """
 
     host: str = "127.0.0.1"
@@ -54,6 +54,7 @@ class Settings:
     save_seconds: float = 2.0
     learn_texts: int = 1000
     learning: bool = True
+    encoder: str | None = None
     origins: tuple[str, ...] = ()
 
     def check(self) -> None:

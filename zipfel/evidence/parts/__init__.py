@@ -9,6 +9,7 @@ from __future__ import annotations
 from zipfel.evidence.part import Part
 from zipfel.evidence.parts.bridge import BridgePart
 from zipfel.evidence.parts.classifiers import ClassifiersPart
+from zipfel.evidence.parts.embeddings import EmbeddingsPart
 from zipfel.evidence.parts.forest import ForestPart
 from zipfel.evidence.parts.frequency import FrequencyPart
 from zipfel.evidence.parts.joint import JointPart
@@ -27,6 +28,7 @@ PARTS: dict[str, type[Part]] = {
         FrequencyPart,
         NamesPart,
         BridgePart,
+        EmbeddingsPart,
         RegressionPart,
         TreePart,
         LabelSetsPart,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
+
+import scipy.sparse as sp
 
 from zipfel.evidence.part import Array, Asked, Codes, More, Part, Voters
 from zipfel.evidence.training_set import TrainingSet
 from zipfel.neighbors.space import AnyEncoder, Space
+from zipfel.points import Vectors
 from zipfel.state import State
 
 Self = TypeVar("Self", bound="SpacePart")
@@ -28,7 +31,7 @@ class SpacePart(Part):
 
     def codes_of(self, asked: Asked) -> Codes:
         """(n, dim) of documents."""
-        return asked.once(self.name, lambda: self.space.encoder.encode(asked.X))
+        return asked.once(self.name, lambda: self._encoded(asked.X, asked.vectors))
 
     @property
     def point_codes(self) -> Codes:
@@ -42,7 +45,12 @@ class SpacePart(Part):
         return self.space.encoder.opinions(self.codes_of(asked), labels)
 
     def joined(self: Self, more: More) -> Self:
-        return type(self)(self.space.joined(more.X, more.training.Y, more.new_labels))
+        codes = self._encoded(more.X, more.vectors)
+        return replace(self, space=self.space.joined(codes, more.training.Y, more.new_labels), learnt=None)
+
+    def _encoded(self, X: sp.csr_matrix, vectors: Vectors | None) -> Codes:  # noqa: ARG002 - most read features
+        """(n, dim) codes of documents, by their features (n, n_features) or the user's embeddings (n, dim)."""
+        return self.space.encoder.encode(X)
 
     def state(self) -> State:
         return State(self.space.state())
