@@ -53,7 +53,8 @@ class Shape:
     def from_facts(cls, facts: Any) -> Shape:
         """The counterpart of `dataclasses.asdict`; a model file may come from anywhere."""
         try:
-            found = {field.name: _number(facts[field.name], field.type) for field in fields(cls)}
+            known = {"embedded": 0, **facts}  # models that are older than embeddings
+            found = {field.name: _number(known[field.name], field.type) for field in fields(cls)}
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the shape of the data in the model is damaged: {error!r:.80}") from None
         return cls(**found)
