@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from zipfel.errors import ZipfelError
+from zipfel.errors import ParameterError, ZipfelError
 from zipfel.ranking import PAD, Ranking
 
 SCORES = hnp.arrays(
@@ -136,3 +136,11 @@ def test_to_frame_without_a_library_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ZipfelError, match="pip install pandas"):
         NAMED.to_frame()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_to_frame_of_the_library_that_is_named(library: str) -> None:
+    module = pytest.importorskip(library)
+    assert isinstance(NAMED.to_frame(library), module.DataFrame)
+    with pytest.raises(ParameterError, match="pandas, polars"):
+        NAMED.to_frame("excel")

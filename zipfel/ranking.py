@@ -18,6 +18,7 @@ from zipfel.errors import ParameterError, ZipfelError
 
 PAD = -1
 """Label id that fills the row of a document with fewer than k labels; its score is -inf."""
+_FRAMES = ("pandas", "polars")
 _FEW = 1000
 """Scores up to which sorting all of them is faster than finding the best first."""
 
@@ -130,21 +131,19 @@ class Ranking:
         """For each document the names of its labels, best first, without the padding."""
         return [[name for name, _ in row] for row in self]
 
-    def to_frame(self) -> Any:
-        """A data frame of pandas, or of polars if there is no pandas, with a row for each label of a document.
+    def to_frame(self, library: str | None = None) -> Any:
+        """A data frame with a row for each label of a document.
 
         Columns: `document`, its number in the ranking; `rank`, from 1 on; `label`, the name; `score`.
+        library: "pandas" or "polars". None: pandas, or polars if there is no pandas.
 
         >>> Ranking(np.array([[1, 0]]), np.array([[0.9, 0.5]]), ["bike", "boat"]).to_frame()["label"].to_list()
         ['boat', 'bike']
         """
-        library = next((name for name in ("pandas", "polars") if importlib.util.find_spec(name)), None)
-        if library is None:
-            raise ZipfelError("to_frame needs pandas or polars: pip install pandas")
         document, place = np.nonzero(self.labels != PAD)
         labels = [self.name(label) for label in self.labels[document, place].tolist()]
         columns = {"document": document, "rank": place + 1, "label": labels, "score": self.scores[document, place]}
-        return data_frame(columns)
+        return data_frame(columns, library)
 
     def top(self, k: int) -> Ranking:
         """The first k columns.
@@ -255,12 +254,14 @@ class Ranking:
         return cls(np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts]), names)
 
 
-def data_frame(columns: Mapping[str, Any]) -> Any:
-    """A data frame of pandas, or else of polars."""
-    library = next((name for name in ("pandas", "polars") if importlib.util.find_spec(name)), None)
-    if library is None:
-        raise ZipfelError("to_frame needs pandas or polars: pip install pandas")
-    return importlib.import_module(library).DataFrame(dict(columns))
+def data_frame(columns: Mapping[str, Any], library: str | None = None) -> Any:
+    """A data frame of the library that is named, or of pandas, or else of polars."""
+    if library not in (None, *_FRAMES):
+        raise ParameterError(f"library must be one of {', '.join(_FRAMES)}; got {library!r:.40}")
+    found = next((name for name in _FRAMES if library in (None, name) and importlib.util.find_spec(name)), None)
+    if found is None:
+        raise ZipfelError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
+    return importlib.import_module(found).DataFrame(dict(columns))
 
 
 def printable(name: str) -> str:

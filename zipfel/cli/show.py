@@ -76,7 +76,7 @@ def _percent(value: float | None) -> str:
 
 def set_table(scores: Mapping[str, float], threshold: str) -> Table:
     """Metrics of the labels that reach a threshold."""
-    table = Table(title=f"labels from the threshold {threshold} on", title_justify="left", header_style="bold")
+    table = Table(title=f"labels that reach the threshold {threshold}", title_justify="left", header_style="bold")
     found = {name.removesuffix("@t"): value for name, value in scores.items() if name.endswith("@t")}
     for name in found:
         table.add_column(name if name == "labels" else f"{name} (%)", justify="right")

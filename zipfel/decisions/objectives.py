@@ -49,10 +49,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.name not in OBJECTIVES:
-            raise ParameterError(
-                f"there is no metric {self.name!r:.40} to optimise{nearest(self.name, OBJECTIVES)}; there are "
-                + ", ".join(OBJECTIVES)
-            )
+            raise ParameterError(f"there is no metric {self.name!r:.40} to optimise{nearest(self.name, OBJECTIVES)}")
 
     def gains(self, ranking: Ranking) -> npt.NDArray[np.float64]:
         """(n, c) of candidates whose scores are probabilities; -inf pads."""

@@ -95,8 +95,8 @@ class LabelReport:
         writer.writerows(self.rows(sort))
         return out.getvalue()
 
-    def to_frame(self, sort: str = "support") -> Any:
-        """The rows as a data frame of pandas, or of polars if there is no pandas. sort: a column.
+    def to_frame(self, sort: str = "support", library: str | None = None) -> Any:
+        """The rows as a data frame. sort: a column; library: "pandas" or "polars", None: pandas, if it is there.
 
         >>> given = Ranking(np.array([[0], [0]]), np.ones((2, 1), dtype=np.float32), ["bike", "boat"])
         >>> report = LabelReport.of(given, sp.csr_matrix(np.eye(2)), np.array([5, 9]), ["bike", "boat"])
@@ -104,7 +104,7 @@ class LabelReport:
         2
         """
         rows = self.rows(sort)
-        return data_frame({name: [row[name] for row in rows] for name in COLUMNS})
+        return data_frame({name: [row[name] for row in rows] for name in COLUMNS}, library)
 
     def most_missed(self, n: int = 10, documents: int = 3) -> list[Failure]:
         """The n labels that most documents have and did not get. documents: how many of them are named.
