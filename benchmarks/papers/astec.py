@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.papers.common import Table, Variant, main
+from benchmarks.papers.common import DATA, Table, Variant, main
 
-DATA = ("bibtex", "delicious", "debian-tags", "debian-deps", "eurlex57k")
 COLUMNS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "batch_ms")
 
 RERANKER = Table(

@@ -32,9 +32,11 @@ from zipfel.bench.systems import our_methods
 from zipfel.data import Dataset, read, write
 from zipfel.errors import ParameterError, nearest
 
-__all__ = ["Published", "Special", "Table", "Variant", "main"]
+__all__ = ["DATA", "Published", "Special", "Table", "Variant", "main"]
 
 HERE = Path(__file__).parent
+DATA = ("bibtex", "delicious", "debian-tags", "debian-deps", "eurlex57k")
+"""The data sets that every method's accuracy is measured on."""
 FIGURES = HERE.parents[1] / "docs" / "figures" / "papers"
 
 

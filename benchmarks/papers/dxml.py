@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.common import Published, Special, Table, Variant, main
+from benchmarks.papers.common import DATA, Published, Special, Table, Variant, main
 from benchmarks.papers.special import Row, fitted, points
 from zipfel.methods.dxml import Dxml
 from zipfel.metrics import evaluate
@@ -44,7 +44,7 @@ TABLES_2_5 = Table(
         Variant("KNN", "knn"),
         Variant("one-vs-all", "ova"),
     ],
-    data=("bibtex", "delicious", "eurlex57k"),
+    data=DATA,
     columns=QUALITY,
     published=[
         Published(data, name, dict(zip(QUALITY, numbers, strict=True)))

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from benchmarks.papers.common import Published, Special, Table, Variant, main
+from benchmarks.papers.common import DATA, Published, Special, Table, Variant, main
 from benchmarks.papers.special import Row, fitted, points
 from benchmarks.small import cell
 from zipfel.data.synthetic import synth
@@ -28,7 +28,7 @@ TABLES_3_4 = Table(
     title="Tables 3 and 4: P@k and PSP@k",
     variants=[Variant("GLaS", "glas:paper"), Variant("GLaS, best", "glas:best"), Variant("SLEEC", "sleec:paper"),
               Variant("one-vs-all", "ova")],
-    data=("debian-deps", "eurlex57k", "debian-tags", "delicious", "bibtex"),
+    data=DATA,
     columns=ACCURACY,
     published=[
         Published(data, name, dict(zip(ACCURACY, numbers, strict=True)))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.papers.common import Published, Special, Table, Variant, main
+from benchmarks.papers.common import DATA, Published, Special, Table, Variant, main
 from benchmarks.papers.special import Row, fitted, points
 from zipfel.data.synthetic import synth
 from zipfel.methods import Method, Points
@@ -23,7 +23,7 @@ TABLES_2_3 = Table(
         Variant("MNN, best", "mnn:best"),
         Variant("SLEEC", "sleec:paper"),
     ],
-    data=("bibtex", "delicious", "eurlex57k"),
+    data=DATA,
     published=[
         Published("bibtex", "MNN", {"P@1": 65.21, "P@3": 43.61, "P@5": 33.48, "nDCG@3": 60.76, "nDCG@5": 62.31}),
         Published("bibtex", "SLEEC", {"P@1": 65.08, "P@3": 39.64, "P@5": 28.87, "nDCG@3": 60.47, "nDCG@5": 62.64}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "methods"
@@ -12,11 +13,12 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "methods"
 def put(paper: str, table: str, text: str, picture: Path | None = None, pages: Path = PAGES) -> bool:
     """Replaces what stands between the table's marks by the Markdown and, where its marks ask for one, the picture.
 
+    The marks are in the paper's page, or in PAPER-tables.md.
+
     `<!-- table: accuracy, picture -->` asks for it. False where the page has no such marks.
     """
-    page = pages / f"{paper}.md"
     marks = re.compile(rf"(<!-- table: {re.escape(table)}(, picture)? -->\n).*?(<!-- end -->)", re.DOTALL)
-    found = marks.search(before := page.read_text(encoding="utf-8")) if page.is_file() else None
+    page, before, found = next(_with_marks(marks, pages, paper), (pages, "", None))
     if found is None:
         return False
     body = text.rstrip() + "\n"
@@ -25,3 +27,10 @@ def put(paper: str, table: str, text: str, picture: Path | None = None, pages: P
         body += f"\n![{title}]({Path(os.path.relpath(picture, pages)).as_posix()})\n"
     page.write_text(before[: found.start()] + found[1] + body + found[3] + before[found.end() :], encoding="utf-8")
     return True
+
+
+def _with_marks(marks: re.Pattern[str], pages: Path, paper: str) -> Iterator[tuple[Path, str, re.Match[str]]]:
+    for page in (pages / f"{paper}.md", pages / f"{paper}-tables.md"):
+        before = page.read_text(encoding="utf-8") if page.is_file() else ""
+        if (found := marks.search(before)) is not None:
+            yield page, before, found

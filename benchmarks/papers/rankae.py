@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from matplotlib.figure import Figure
 
-from benchmarks.papers.common import Published, Special, Table, Variant, main
+from benchmarks.papers.common import DATA, Published, Special, Table, Variant, main
 from benchmarks.papers.special import Row, fitted, points
 from zipfel import Zipfel
 from zipfel.data import label_matrix, read
@@ -28,7 +28,7 @@ TABLE_2 = Table(
         Variant("SLEEC", "sleec:paper"),
         Variant("one-vs-all", "ova"),
     ],
-    data=("delicious", "bibtex", "debian-tags", "eurlex57k"),
+    data=DATA,
     published=[
         Published(data, name, dict(zip(QUALITY, numbers, strict=False)))
         for data, name, *numbers in (

@@ -93,9 +93,20 @@ def markdown(table: Table, rows: Sequence[Row]) -> str:
         lines += [_published(table, line) for line in table.published if line.data == data] + [""]
     others = [line for line in table.published if line.data not in measured]
     if others:
-        lines += ["As the paper printed it, on data that were not run here", "", *_head(table, "paper")]
+        lines += ["As the paper printed it, on data that are not in this table", "", *_head(table, "paper")]
         lines += [_published(table, line, other=True) for line in others] + [""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_missing(table, rows)])
+
+
+def _missing(table: Table, rows: Sequence[Row]) -> list[str]:
+    """A sentence on what the table asks for and has no row of."""
+    missing = {
+        data: [variant.name for variant in table.variants if not of_variant(rows, data, variant)] for data in table.data
+    }
+    whole = [data for data, names in missing.items() if len(names) == len(table.variants)]
+    found = [", ".join(whole)] if whole else []
+    found += [f"{data} by {' / '.join(names)}" for data, names in missing.items() if names and data not in whole]
+    return [f"Not run for this table yet: {'; '.join(found)}.", ""] if found else []
 
 
 def _conditions(rows: Sequence[Row]) -> str:

@@ -67,7 +67,7 @@ def _tune(index: Any, queries: Vectors, k: int, target: float) -> None:
             index.effort *= 2
         else:
             index.probes *= 2
-            index.rescore = min(2 * index.rescore, 16) if k <= _FEW else 1
+            index.rescore = min(2 * index.rescore, 16 if k <= _FEW else 2)
     index.recall = measured_recall(index, queries, truth)
 
 

@@ -29,8 +29,8 @@ _CUTS, _BLOCK = (1, 3, 5), 512
 APPROXIMATE_FROM = 20_000
 """Labels from which on an approximate index finds several hundred of them sooner than a product with all codes:
 `python -m benchmarks.papers.lightdxml search`."""
-_RECALL = 0.8
-"""Share of a shortlist that it must find: classifiers choose among several hundred, and the last ones hardly count."""
+_RECALL = 0.9
+"""Share of a shortlist that it must find. On made-up data with 52,000 labels, 0.79 cost 1.9 points of P@1."""
 
 
 @dataclass(frozen=True)
