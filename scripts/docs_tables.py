@@ -69,7 +69,7 @@ def _condition(rule: Any) -> str:
 
 
 def _cost(rule: Any, shape: Any) -> str:
-    return f"{rule.cost(shape):.2g}" if rule.works(shape) else "not tried"
+    return f"{float(f'{rule.cost(shape):.2g}'):g}" if rule.works(shape) else "not tried"
 
 
 def settings_table() -> str:
