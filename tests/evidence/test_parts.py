@@ -78,8 +78,9 @@ def test_classifiers_go_on_from_what_they_learnt() -> None:
     before = fitted("classifiers", first_fold())["classifiers"]
     assert isinstance(before, ClassifiersPart)
     assert before.learnt is not None
-    assert before.learnt.rows.tolist() == first_fold().rows.tolist()
-    assert before.learnt.problems.dual.any()
+    assert np.flatnonzero(before.learnt.is_listed).tolist() == first_fold().rows.tolist()
+    assert set(before.learnt.problems.docs.tolist()) <= set(first_fold().rows.tolist())
+    assert before.learnt.problems.dual.all()
 
 
 def test_strongest_columns_of_each_row() -> None:

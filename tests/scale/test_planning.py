@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -55,7 +56,8 @@ def set_growth(monkeypatch: pytest.MonkeyPatch, each: dict[str | None, float]) -
         return Growth(110 * MB, train.n_points, each_one * train.n_points)
 
     def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
-        return {"warm": 10 * MB, "growth": measured(model, sample, run, 0, limit).bytes, "is_over": False}
+        growth = measured(model, sample, run, 0, limit).bytes
+        return {"warm": 10 * MB, "growth": growth, "peak": 110 * MB + growth, "is_over": False}
 
     monkeypatch.setattr(planning, "measured_growth", measured)
     monkeypatch.setattr(planning, "run_trial", run_trial)
@@ -69,18 +71,35 @@ def test_the_fullest_plan_that_fits(data: Dataset, monkeypatch: pytest.MonkeyPat
     assert chosen_plan(Zipfel(), data, 1400 * MB, run) == Plan({"preset": "quick"}, 3000, 1110 * MB)
     few = chosen_plan(Zipfel(), data, 600 * MB, run)
     assert few.changes == {"preset": "quick"}
-    assert few.n_documents == pytest.approx(3 * (540 - 110), abs=1)
-    assert few.estimate <= 540 * MB
+    assert few.n_documents == pytest.approx(3 * (510 - 110), abs=1)
+    assert few.estimate <= 510 * MB
     assert chosen_plan(Zipfel("knn", preset=None), data, 600 * MB, run).changes == {}
     texts = Dataset(data.Y, texts=["a word"] * 3000)
     assert chosen_plan(Zipfel(vectorizer={"ngrams": 2}), texts, 800 * MB, run).changes == {
         "preset": "quick",
         "vectorizer": {"ngrams": 2, "max_words": 64},
     }
-    with pytest.raises(ResourceError, match="not enough"):
-        chosen_plan(Zipfel(), data, 130 * MB, run)
-    with pytest.raises(ResourceError, match="not enough"):
-        chosen_plan(Zipfel(), data, 50 * MB, run)
+    least = (100 + 110 + 100 / 3) / 0.85
+    for limit in (50, 130, 270):
+        with pytest.raises(ResourceError, match=f"^{limit} MB are not enough: .* 100 of .* needs {least + 1:.0f} MB"):
+            chosen_plan(Zipfel(), data, limit * MB, run)
+
+
+def test_where_an_estimate_is_near_the_limit_all_documents_are_tried(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_growth(monkeypatch, {None: MB, "quick": MB})
+    asked: list[int] = []
+
+    def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
+        asked.append(len(sample))
+        return {"warm": 10 * MB, "growth": 2400 * MB, "peak": 0, "is_over": False}
+
+    monkeypatch.setattr(planning, "run_trial", run_trial)
+    assert chosen_plan(Zipfel(), data, 5000 * MB, Run()) == Plan({}, 3000, 3110 * MB)
+    assert asked == []
+    assert chosen_plan(Zipfel(), data, 3000 * MB, Run()) == Plan({}, 3000, 2510 * MB)
+    assert asked == [3000]
 
 
 def test_a_trial_decides_how_many_documents_fit(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,13 +108,15 @@ def test_a_trial_decides_how_many_documents_fit(data: Dataset, monkeypatch: pyte
 
     def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
         asked.append(len(sample))
-        return {"warm": 0, "growth": 2 * MB * len(sample), "is_over": len(asked) == 1}
+        return {"warm": 0, "growth": 2 * MB * len(sample), "peak": 0, "is_over": len(asked) == 1}
 
     monkeypatch.setattr(planning, "run_trial", run_trial)
     plan = chosen_plan(Zipfel(), data, 600 * MB, Run())
-    assert asked == [430, 241, 168]
-    assert (plan.n_documents, plan.estimate) == (168, (100 + 336) * MB)
-    monkeypatch.setattr(planning, "run_trial", lambda *_: {"warm": 0, "growth": 10**12, "is_over": True})
+    assert asked == [400, 280, 196]
+    assert (plan.n_documents, plan.estimate) == (196, (100 + 392) * MB)
+    monkeypatch.setattr(
+        planning, "run_trial", lambda *_: {"warm": 0, "growth": 10**12, "peak": 10**12, "is_over": True}
+    )
     with pytest.raises(ResourceError, match="not enough"):
         chosen_plan(Zipfel(), data, 600 * MB, Run())
 
@@ -171,14 +192,32 @@ def test_a_sample_that_can_not_be_fitted_is_told(data: Dataset) -> None:
         measured_growth(Zipfel(), blank, Run(), 0, 10**12)
 
 
+def fit_tags(shared_data: Path, out: Path, limit: str) -> subprocess.CompletedProcess[str]:
+    train = shared_data / "debian-tags" / "train.jsonl.gz"
+    words = ["fit", train, "--preset", "quick", "--max-memory", limit, "--out", out, "--threads", "2"]
+    command = [sys.executable, "-m", "zipfel", *map(str, words)]
+    return subprocess.run(command, check=False, env=dict(os.environ), stderr=subprocess.PIPE, text=True)
+
+
 @pytest.mark.slow
 @pytest.mark.shared
-def test_the_estimate_is_within_a_quarter_and_the_limit_is_kept(shared_data: Path, tmp_path: Path) -> None:
-    train, out = shared_data / "debian-tags" / "train.jsonl.gz", tmp_path / "model"
-    words = ["fit", train, "--preset", "quick", "--max-memory", "2GB", "--out", out, "--threads", "2"]
-    subprocess.run([sys.executable, "-m", "zipfel", *map(str, words)], check=True, env=dict(os.environ))
+@pytest.mark.parametrize(("limit", "is_whole"), [("2GB", True), ("380MB", True), ("270MB", False)])
+def test_the_estimate_is_within_a_quarter_and_the_limit_is_kept(
+    shared_data: Path, tmp_path: Path, limit: str, is_whole: bool
+) -> None:
+    out = tmp_path / "model"
+    fit_tags(shared_data, out, limit).check_returncode()
     facts = json.loads((out / "config.json").read_text())["training"]["memory"]
     assert facts["peak"] <= facts["limit"]
-    assert facts["changes"] == {}
-    assert "documents" not in facts
+    assert ("documents" not in facts) == is_whole
     assert facts["estimate"] == pytest.approx(facts["peak"], rel=0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_the_least_that_is_needed_is_told_and_is_enough(shared_data: Path, tmp_path: Path) -> None:
+    found = fit_tags(shared_data, tmp_path / "model", "100MB")
+    told = re.search(r"needs (\d+) MB", found.stderr)
+    assert found.returncode != 0
+    assert told is not None
+    fit_tags(shared_data, tmp_path / "model", f"{int(told[1]) * 1.1:.0f}MB").check_returncode()

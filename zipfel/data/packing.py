@@ -10,11 +10,14 @@ import fcntl
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from zipfel.data import formats
-from zipfel.data.dataset import Dataset
+from zipfel.data.dataset import Dataset, ReadReport
 from zipfel.data.documents import Fields
 from zipfel.data.names import with_names_beside
 from zipfel.data.pack_writer import JOURNAL, LOCK, PackWriter
@@ -24,6 +27,9 @@ from zipfel.data.reading import read, read_documents
 from zipfel.data.streams import STDIN, Stream, bare_suffix, open_stream
 from zipfel.errors import DataError
 from zipfel.system.interrupts import check_halted
+
+_ROWS = 5000
+"""Rows of a data set that are packed at a time."""
 
 
 def pack(
@@ -76,7 +82,7 @@ def pack(
 
 
 def pack_dataset(dataset: Dataset, out: str | Path) -> Dataset:
-    """Packs what is in memory into a folder that is not there yet, and opens it.
+    """Packs a data set, some rows at a time, into a folder that is not there yet, and opens it.
 
     >>> from tempfile import TemporaryDirectory
     >>> from zipfel.data import label_matrix
@@ -88,7 +94,9 @@ def pack_dataset(dataset: Dataset, out: str | Path) -> Dataset:
     check_packing_target(target, force=False)
     target.mkdir(parents=True, exist_ok=True)
     writer = PackWriter(target, {})
-    writer.append(Piece.of(dataset, numbered=True))
+    for start in range(0, max(1, dataset.n_points), _ROWS):
+        rows = dataset.take(np.arange(start, min(start + _ROWS, dataset.n_points)))
+        writer.append(Piece.of(replace(rows, report=dataset.report if start == 0 else ReadReport()), numbered=True))
     writer.give_names(dataset)
     writer.finish(dataset.name)
     (target / JOURNAL).unlink()

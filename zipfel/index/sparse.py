@@ -25,15 +25,20 @@ class SparseIndex:
     """n sparse rows, searched by the cosine with sparse queries.
 
     rows: (n, n_features) CSR float32 of unit length, see `unit_csr`. A row that shares no feature with a query is no
-    neighbour.
+    neighbour. keeps_rows: whether they stay in memory beside the lists.
     """
 
-    def __init__(self, rows: sp.csr_matrix) -> None:
-        self.rows = rows
+    def __init__(self, rows: sp.csr_matrix, *, keeps_rows: bool = True) -> None:
+        self._rows = rows if keeps_rows else None
         self._lists = rows.T.tocsr()  # (n_features, n): for each feature the rows that have it
 
     def __len__(self) -> int:
-        return int(self.rows.shape[0])
+        return int(self._lists.shape[1])
+
+    @property
+    def rows(self) -> sp.csr_matrix:
+        """Where they are not kept they are made anew."""
+        return self._lists.T.tocsr() if self._rows is None else self._rows
 
     def search(self, queries: sp.csr_matrix, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """(n, k) ids, best first, -1 where there are fewer; (n, k) cosines, -inf there. Ties: the lowest id."""

@@ -13,6 +13,8 @@ from numba import njit
 Array = npt.NDArray[Any]
 _SHARE = 8
 """A feature that more than one in so many labels has a weight for is frequent."""
+MANY = 12
+"""Times as many weights as the document has words: above, the words are looked up in the label."""
 
 
 @njit(cache=True, nogil=True)
@@ -38,11 +40,12 @@ def score_pairs(
     w_ptr: Array,
     w_idx: Array,
     w_val: Array,
+    scale: Array,
     bias: Array,
     dense: Array,
     out: Array,
 ) -> None:
-    """out[i, c] = x_i . w_l + b_l for l = labels[i, c], documents first..last; -inf where labels is -1.
+    """out[i, c] = scale_l x_i . w_l + b_l for l = labels[i, c], documents first..last; -inf where labels is -1.
 
     dense: (n_features,) zeros, left as zeros. A document is written into a dense buffer once, and each label's weights
     are multiplied with it. If a label has far more weights than the document has words, the words are looked up among
@@ -59,17 +62,17 @@ def score_pairs(
                 continue
             total = np.float32(0.0)
             s, e = w_ptr[label], w_ptr[label + 1]
-            if e - s > 12 * (b - a):
+            if e - s > MANY * (b - a):
                 for j in range(a, b):
                     s = _find(w_idx, s, e, x_idx[j])
                     if s == e:
                         break
                     if w_idx[s] == x_idx[j]:
-                        total += x_val[j] * w_val[s]
+                        total += x_val[j] * np.float32(w_val[s])
             else:
                 for j in range(s, e):
-                    total += dense[w_idx[j]] * w_val[j]
-            out[i, c] = total + bias[label]
+                    total += dense[w_idx[j]] * np.float32(w_val[j])
+            out[i, c] = total * scale[label] + bias[label]
         for j in range(a, b):
             dense[x_idx[j]] = 0.0
 
@@ -114,7 +117,7 @@ def score_by_feature(
             for t in range(f_ptr[feature], f_ptr[feature + 1]):
                 slot = slots[f_labels[t]]
                 if slot > 0:
-                    sums[slot - 1] += value * f_val[t]
+                    sums[slot - 1] += value * np.float32(f_val[t])
         for c in range(labels.shape[1]):
             label = labels[i, c]
             if label < 0:
@@ -123,7 +126,7 @@ def score_by_feature(
             weights, total = table[label], np.float32(0.0)
             for t in range(n_words):
                 total += values[t] * np.float32(weights[words[t]])
-            out[i, c] = total * scale[label] + sums[slots[label] - 1] + bias[label]
+            out[i, c] = (total + sums[slots[label] - 1]) * scale[label] + bias[label]
         for c in range(labels.shape[1]):
             if labels[i, c] >= 0:
                 slots[labels[i, c]] = 0
@@ -134,23 +137,21 @@ class WeightsByFeature:
     """Weights sorted by feature. Features with a weight in an eighth of the labels or more have a dense table. Each
     other feature has a list of its labels. Nine tenths of the work of scoring is in frequent features."""
 
-    lists: tuple[Array, Array, Array]  # CSC of the rare features' weights
+    lists: tuple[Array, Array, Array]  # CSC of the rare features' weights, in units of the label's scale
     place: Array  # (n_features,) column of the table, -1 where a feature is rare
     table: Array  # (n_labels, n_frequent), in units of the label's scale
     scale: Array  # (n_labels,)
 
     @classmethod
-    def build(cls, weights: sp.csr_matrix, scale: Array, *, is_rounded: bool) -> WeightsByFeature:
-        """weights: (n_labels, n_features). is_rounded: they are whole numbers, up to 127, of their label's scale."""
+    def build(cls, weights: sp.csr_matrix, scale: Array) -> WeightsByFeature:
+        """weights: (n_labels, n_features), in units of the label's scale, int8 or float32."""
         by_feature = weights.tocsc()
         counts = np.diff(by_feature.indptr)
         frequent = cls.are_frequent(counts, len(scale))
         place = np.where(frequent, np.cumsum(frequent) - 1, -1)
         often = np.repeat(frequent, counts)
-        labels = by_feature.indices[often]
-        values = by_feature.data[often] / np.where(scale == 0, 1, scale)[labels]  # 0: in a damaged file only
-        table = np.zeros((len(scale), int(frequent.sum())), dtype=np.int8 if is_rounded else np.float32)
-        table[labels, np.repeat(place[frequent], counts[frequent])] = np.rint(values) if is_rounded else values
+        table = np.zeros((len(scale), int(frequent.sum())), dtype=weights.dtype)
+        table[by_feature.indices[often], np.repeat(place[frequent], counts[frequent])] = by_feature.data[often]
         indptr = np.append(0, np.cumsum(np.where(frequent, 0, counts)))
         rare = by_feature.indices[~often].astype(np.int32, copy=False).view(np.uint32)
         lists = indptr, rare, by_feature.data[~often]

@@ -15,7 +15,7 @@ from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
 from zipfel.executor import current_executor, current_label_shards
 from zipfel.kernels.sparse_rows import canonical, row_lengths, values_at, with_values
-from zipfel.linear._scorer import WeightsByFeature, score_by_feature, score_pairs
+from zipfel.linear._scorer import MANY, WeightsByFeature, score_by_feature, score_pairs
 from zipfel.linear._solver import solve_labels
 from zipfel.linear.problems import Problems
 from zipfel.system.threads import at_once, get_threads, over_blocks
@@ -69,14 +69,13 @@ class LinearClassifiers:
         default: as many as others use."""
         threads = threads or get_threads()
         c, X = self.config, damped(X, self.config.damping)
-        rows, square = _for_kernels(X), 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        rows, square = _for_kernels(X), 1.0 + np.square(row_lengths(X))
         cost = DEFAULT_COST if c.cost is None else c.cost
         costs = np.array([cost, cost * c.positive_cost])
 
         settings = costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold, c.precision
         solved = _solved((*rows, square, int(X.shape[1]), *settings), problems, seed, threads)
-        counts, features, stored, scale, bias = (np.concatenate(parts) for parts in zip(*solved, strict=True))
-        del solved  # of a million labels these are gigabytes
+        counts, features, stored, scale, bias = _joined(solved)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)
         self._keep(indptr, features, stored, scale, X.shape[1])
@@ -84,14 +83,23 @@ class LinearClassifiers:
 
     def _keep(self, indptr: Array, features: Array, stored: Array, scale: Array, n_features: int) -> None:
         """stored: weights in their saved form; scale: (n_labels,) what an int8 step of each label is worth."""
-        self._stored, self._scale = stored, scale
-        data = stored.astype(np.float32)
-        if stored.dtype == np.int8:
-            data *= np.repeat(scale, np.diff(indptr))
-        self.weights_ = sp.csr_matrix((data, features, indptr), shape=(len(indptr) - 1, n_features))
-        self._arrays = indptr, features.astype(np.int32, copy=False).view(np.uint32), data
+        self._stored, self._scale, self.n_features = stored, scale, n_features
+        weights = stored if stored.dtype == np.int8 else stored.astype(np.float32, copy=False)
+        self._arrays = indptr, features.astype(np.int32, copy=False).view(np.uint32), weights
         for of_others in ("_n_weights", "_n_rare", "_by_feature"):
             self.__dict__.pop(of_others, None)
+
+    @property
+    def weights_(self) -> sp.csr_matrix:
+        """(n_labels, n_features) as numbers, made anew each time: what is kept takes half of the memory."""
+        indptr, features, weights = self._arrays
+        data = weights * np.repeat(self._scale, np.diff(indptr))
+        return sp.csr_matrix((data, features.view(np.int32), indptr), shape=(len(indptr) - 1, self.n_features))
+
+    @property
+    def ends(self) -> Array:
+        """(n_labels + 1,) where each label's weights end, counted through all labels."""
+        return self._arrays[0]
 
     def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
@@ -107,7 +115,7 @@ class LinearClassifiers:
 
         def by_label(start: int, stop: int) -> None:
             dense = np.zeros(X.shape[1], dtype=np.float32)
-            score_pairs(start, stop, *rows, ids, *self._arrays, self.bias_, dense, out)
+            score_pairs(start, stop, *rows, ids, *self._arrays, self._scale, self.bias_, dense, out)
 
         def by_feature(start: int, stop: int) -> None:
             slots = np.zeros(len(self.bias_), dtype=np.int32)
@@ -119,19 +127,24 @@ class LinearClassifiers:
     def by_feature(self, x: sp.csr_matrix, label: int) -> npt.NDArray[np.float64]:
         """(t,) x_j w_lj for each of the t features of one document x (1, n_features): with b_l the margin."""
         x = damped(canonical(x), self.config.damping)
-        return np.asarray(x.data * values_at(self.weights_, label, x.indices), dtype=np.float64)
+        indptr, features, weights = self._arrays
+        own = slice(indptr[label], indptr[label + 1])
+        values = weights[own] * self._scale[label]
+        row = sp.csr_matrix((values, features[own].view(np.int32), [0, len(values)]), (1, self.n_features))
+        return np.asarray(x.data * values_at(row, 0, x.indices), dtype=np.float64)
 
     def has_weight(self) -> npt.NDArray[np.bool_]:
         """(n_features,) features that some label has a weight for."""
-        found = np.zeros(self.weights_.shape[1], dtype=bool)
-        for a in range(0, len(self.weights_.indices), _AT_A_TIME):
-            found[self.weights_.indices[a : a + _AT_A_TIME]] = True
+        found, features = np.zeros(self.n_features, dtype=bool), self._arrays[1]
+        for a in range(0, len(features), _AT_A_TIME):
+            found[features[a : a + _AT_A_TIME]] = True
         return found
 
     def _is_cheaper_by_feature(self, features: Array, labels: Array) -> bool:
-        """Whether the features of some documents have fewer weights than their labels (n, k) have."""
+        """Whether the features of some documents have fewer weights than are looked at of their labels (n, k)."""
         added, looked_up = int(self._n_rare[features].sum()), len(features) * labels.shape[1]
-        return bool(added + looked_up < self._n_weights[labels].sum())
+        most = -(-MANY * len(features) // max(1, len(labels)))
+        return bool(added + looked_up < np.minimum(self._n_weights[labels], most).sum())
 
     @cached_property
     def _n_weights(self) -> Array:
@@ -141,12 +154,16 @@ class LinearClassifiers:
     @cached_property
     def _n_rare(self) -> Array:
         """(n_features,) labels that have a weight for each rare feature; 0 for the frequent ones."""
-        counts = np.bincount(self.weights_.indices, minlength=self.weights_.shape[1])
+        features, counts = self._arrays[1].view(np.int32), np.zeros(self.n_features, dtype=np.int64)
+        for a in range(0, len(features), _AT_A_TIME):
+            counts += np.bincount(features[a : a + _AT_A_TIME], minlength=self.n_features)
         return np.where(WeightsByFeature.are_frequent(counts, len(self.bias_)), 0, counts)
 
     @cached_property
     def _by_feature(self) -> WeightsByFeature:
-        return WeightsByFeature.build(self.weights_, self._scale, is_rounded=self._stored.dtype == np.int8)
+        indptr, features, weights = self._arrays
+        shape = len(indptr) - 1, self.n_features
+        return WeightsByFeature.build(sp.csr_matrix((weights, features.view(np.int32), indptr), shape), self._scale)
 
     def of_labels(self, first: int, last: int) -> dict[str, Array]:
         """The `state` of the labels from first to last alone."""
@@ -159,10 +176,10 @@ class LinearClassifiers:
     def state(self) -> dict[str, Array]:
         """Arrays for a model file; small feature ids take two bytes."""
         indptr, features, _ = self._arrays
-        narrow = np.uint16 if self.weights_.shape[1] <= np.iinfo(np.uint16).max else np.int32
+        is_narrow = self.n_features <= np.iinfo(np.uint16).max
         return {
             "indptr": indptr,
-            "features": features.astype(narrow),
+            "features": features.astype(np.uint16) if is_narrow else features.view(np.int32),
             "weights": self._stored,
             "scale": self._scale,
             "bias": self.bias_,
@@ -223,6 +240,21 @@ def _solved(shared: tuple[Any, ...], problems: Problems, seed: int, threads: int
     for (first, last), (*_, dual) in zip(runs, found, strict=True):
         problems.dual[problems.ptr[first] : problems.ptr[last]] = dual
     return [result[:-1] for result in found]
+
+
+def _joined(solved: list[tuple[Array, ...]]) -> list[Array]:
+    """Each kind of array of all runs behind one another. Runs are emptied as they are copied: of a million labels they
+    take gigabytes."""
+    kinds, found = [list(parts) for parts in zip(*solved, strict=True)], []
+    solved.clear()
+    for parts in kinds:
+        whole, filled = np.empty(sum(map(len, parts)), dtype=parts[0].dtype), 0
+        for i, part in enumerate(parts):
+            whole[filled : filled + len(part)] = part
+            filled, parts[i] = filled + len(part), part[:0].copy()
+            del part
+        found.append(whole)
+    return found
 
 
 def _task(problems: Problems, run: tuple[int, int], seed: int) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ class Problems:
     """One small binary problem a label, as lists of documents.
 
     ptr: (n_labels + 1,) int64; docs[ptr[l] : ptr[l + 1]] are the documents of label l, its n_positive[l] positives
-    first, each run in rising order. dual: (len(docs),) float64, the solver's variables, zero at first; solving again
+    first, each run in rising order. dual: (len(docs),) float32, the solver's variables, zero at first; solving again
     starts from them.
     """
 
@@ -47,15 +47,22 @@ class Problems:
         starts = np.concatenate([[0], np.cumsum(n_positive + _count_negatives(*own, *others, n_labels))])
         docs = np.empty(starts[-1], dtype=np.int32)
         _fill(*own, *others, starts[:-1].copy(), starts[:-1] + n_positive, docs)
-        return cls(starts, docs, n_positive, np.zeros(len(docs)))
+        return cls(starts, docs, n_positive, np.zeros(len(docs), dtype=np.float32))
 
-    def start_from(self, solved: Problems, rows: Array) -> None:
+    def start_from(self, solved: Problems, rows: Array | None = None) -> None:
         """Starts from the dual variables of problems that were solved on fewer documents, which takes fewer passes.
-        Document i of these is now rows[i]; rows are in rising order."""
+        Document i of these is now rows[i]; rows are in rising order. Without rows the numbers are the same."""
+        docs = solved.docs if rows is None else rows.astype(np.int32)[solved.docs]
         _take_over(
-            self.ptr, self.docs, self.n_positive, self.dual, solved.ptr, rows.astype(np.int32)[solved.docs],
-            solved.n_positive, solved.dual,
+            self.ptr, self.docs, self.n_positive, self.dual, solved.ptr, docs, solved.n_positive, solved.dual
         )  # fmt: skip
+
+    def without_zeros(self) -> Problems:
+        """Only the documents whose dual variable is not 0, which is all that `start_from` needs."""
+        kept = self.dual != 0
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        ptr = ends[self.ptr]
+        return Problems(ptr, self.docs[kept], ends[self.ptr[:-1] + self.n_positive] - ptr[:-1], self.dual[kept])
 
     def runs(self, parts: int) -> list[tuple[int, int]]:
         """Labels cut into at most `parts` runs of about equal numbers of documents."""

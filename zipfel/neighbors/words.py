@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from numba import njit
 
 from zipfel.errors import ModelFileError
 from zipfel.index.dense import DenseRows, is_dense
 from zipfel.index.sparse import SparseIndex, unit_csr
-from zipfel.kernels.sparse_rows import with_entries
+from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.neighbors.votes import vote_weights
 
 Array = npt.NDArray[Any]
@@ -35,9 +36,12 @@ class WordIndex:
     """
 
     def __init__(self, rows: sp.csr_matrix) -> None:
-        """rows: (n, n_features), whole numbers from 0 to 255, or from -127 to 127; an empty row is never found."""
+        """rows: (n, n_features), uint8, or int8 from -127 to 127; an empty row is never found."""
         self.rows = rows
-        self._index: SparseIndex | DenseRows = (DenseRows if is_dense(rows) else SparseIndex)(unit_csr(rows))
+        unit = unit_csr(rows)
+        self._index: SparseIndex | DenseRows = (
+            DenseRows(unit) if is_dense(rows) else SparseIndex(unit, keeps_rows=False)
+        )
 
     @cached_property
     def can_vote(self) -> npt.NDArray[np.bool_]:
@@ -45,10 +49,10 @@ class WordIndex:
         found: npt.NDArray[np.bool_] = np.diff(self.rows.indptr) > 0
         return found
 
-    @property
+    @cached_property
     def unit_rows(self) -> sp.csr_matrix:
         """The rows as they are compared, of unit length."""
-        return self._index.rows if isinstance(self._index, SparseIndex) else unit_csr(self.rows)
+        return unit_csr(self.rows)
 
     @classmethod
     def build(cls, X: sp.csr_matrix, voters: Array) -> WordIndex:
@@ -57,8 +61,7 @@ class WordIndex:
         order = np.argsort(counts, kind="stable")
         cheap = np.full(X.shape[1], is_dense(X))
         cheap[order[np.cumsum(counts[order] ** 2) <= _allowed(X.shape[0], X.nnz)]] = True
-        kept = cheap[X.indices] & np.repeat(voters, np.diff(X.indptr))
-        return cls(_rounded(with_entries(X, kept)))
+        return cls(_rounded(X, cheap, voters))
 
     @classmethod
     def whole(cls, X: sp.csr_matrix) -> WordIndex:
@@ -70,9 +73,11 @@ class WordIndex:
         again; unless there was room for all."""
         counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
         room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
-        kept = ((counts > 0) | room_for_all)[X.indices] & np.repeat(voters, np.diff(X.indptr))
-        rows = sp.vstack([self.rows, with_entries(X, kept)], format="csr")
-        return WordIndex(_rounded(rows))  # its own stay as they are
+        more = _rounded(X, (counts > 0) | room_for_all, voters)
+        if more.dtype != self.rows.dtype:  # one of them has negative values: 127 is the most in both
+            rows = sp.vstack([self.rows.astype(np.float32), more.astype(np.float32)], format="csr")
+            return WordIndex(_rounded(rows))
+        return WordIndex(sp.vstack([self.rows, more], format="csr"))
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -100,7 +105,7 @@ class WordIndex:
         return {
             "indptr": rows.indptr.astype(np.int64),
             "features": rows.indices.astype(narrow),
-            "values": rows.data.astype(np.int8 if (rows.data < 0).any() else np.uint8),
+            "values": rows.data,
         }
 
     @classmethod
@@ -122,7 +127,7 @@ class WordIndex:
         )
         if not sound:
             raise ModelFileError("the index of words in the model is damaged: its arrays do not fit each other")
-        parts = (values.astype(np.float32), features.astype(np.int32), indptr)
+        parts = (values, features.astype(np.int32, copy=False), indptr)
         return cls(sp.csr_matrix(parts, shape=(n_points, n_features)))
 
 
@@ -147,12 +152,37 @@ def weights_by_cosine(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
     return vote_weights(np.log(cosines, out=similar, where=cosines > 0), POWERS)
 
 
-def _rounded(rows: sp.csr_matrix) -> sp.csr_matrix:
-    """Whole numbers up to 255 in proportion to each row's largest value; from -127 to 127 where some are negative."""
-    most = 127 if (rows.data < 0).any() else 255
-    row_of, sizes = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.abs(rows.data)
-    largest = np.zeros(rows.shape[0], dtype=np.float32)
-    np.maximum.at(largest, row_of, sizes)
-    largest[largest == 0] = 1
-    steps = np.rint(rows.data * (most / largest[row_of])).astype(np.float32)
-    return with_entries(sp.csr_matrix((steps, rows.indices, rows.indptr), shape=rows.shape), steps != 0)
+def _rounded(X: sp.csr_matrix, columns: Array | None = None, voters: Array | None = None) -> sp.csr_matrix:
+    """X as whole numbers up to 255, in proportion to each row's largest value, or from -127 to 127 where some are
+    negative; as bytes. Only entries of these columns (n_features,) and rows (n,)."""
+    keep = np.ones(X.shape[1], dtype=bool) if columns is None else columns
+    vote = np.ones(X.shape[0], dtype=bool) if voters is None else voters
+    most, dtype = (127, np.int8) if len(X.data) and X.data.min() < 0 else (255, np.uint8)
+    ptr, ids, values = kernel_arrays(X)
+    n, indptr = int(ptr[-1]), np.zeros(len(ptr), dtype=np.int64)
+    indices, steps = np.empty(n, dtype=np.int32), np.empty(n, dtype=dtype)
+    filled = _round_rows(ptr, ids, values, keep, vote, np.float32(most), indptr, indices, steps)
+    return sp.csr_matrix((steps[:filled].copy(), indices[:filled].copy(), indptr), shape=X.shape)
+
+
+@njit(cache=True, nogil=True)
+def _round_rows(  # type: ignore[no-untyped-def]
+    ptr, ids, values, keep, vote, most, indptr, indices, steps
+):
+    """How many entries are not rounded to 0; they are in indices and steps, and the rows' ends in indptr."""
+    filled = 0
+    for i in range(len(ptr) - 1):
+        largest = np.float32(0.0)
+        if vote[i]:
+            for t in range(ptr[i], ptr[i + 1]):
+                if keep[ids[t]]:
+                    largest = max(largest, abs(values[t]))
+        if largest > 0:
+            factor = most / largest
+            for t in range(ptr[i], ptr[i + 1]):
+                step = np.rint(values[t] * factor)
+                if keep[ids[t]] and step != 0:
+                    indices[filled], steps[filled] = ids[t], step
+                    filled += 1
+        indptr[i + 1] = filled
+    return filled

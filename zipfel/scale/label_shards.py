@@ -52,7 +52,7 @@ class RayLabelShards:
 
     def score(self, classifiers: LinearClassifiers, X: sp.csr_matrix, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """See `LabelShards.score`."""
-        if classifiers.weights_.nnz < self._worth:
+        if classifiers.ends[-1] < self._worth:
             return classifiers.score_here(X, labels)
         sent = []
         for shard in self.shards_of(classifiers):
@@ -75,14 +75,14 @@ class RayLabelShards:
     def shards_of(self, classifiers: LinearClassifiers) -> list[Shard]:
         """Made when they are asked for the first time."""
         if id(classifiers) not in self._shards:
-            made = [self._shard(classifiers, *span) for span in even_spans(classifiers.weights_.indptr, self.n_shards)]
+            made = [self._shard(classifiers, *span) for span in even_spans(classifiers.ends, self.n_shards)]
             self._shards[id(classifiers)] = classifiers, made
         return self._shards[id(classifiers)][1]
 
     def _shard(self, classifiers: LinearClassifiers, first: int, last: int) -> Shard:
         arrays = self._ray.put(classifiers.of_labels(first, last))
         worker = self._ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(ShardWorker)
-        sizes = int(classifiers.weights_.shape[1]), last - first
+        sizes = classifiers.n_features, last - first
         config = {field.name: getattr(classifiers.config, field.name) for field in fields(LinearConfig)}
         return Shard(first, last, worker.remote(arrays, *sizes, config), arrays)
 
@@ -96,7 +96,7 @@ class ShardWorker:
 
     def score(self, indptr: Any, indices: Any, values: Any, labels: Any) -> npt.NDArray[np.float32]:
         indptr, indices, values, labels = (writable(array) for array in (indptr, indices, values, labels))
-        X = sp.csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, self._classifiers.weights_.shape[1]))
+        X = sp.csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, self._classifiers.n_features))
         with use_threads(1):
             return self._classifiers.score_here(X, labels)
 

@@ -7,14 +7,16 @@ Plans, from the fullest on; each is tried on samples (see `trial`) until one fit
     3. texts: only the `MOST_WORDS` weightiest words of each are learnt from
     4. so many documents as fit: one of each label, the others at random
 
-While the plan is carried out, memory is watched. Where it reaches the limit nevertheless, the fit is halted and begins
-again with fewer documents.
+A plan whose estimate is near the limit is tried with all of its documents first, in another process. Both processes
+together keep to the limit. While the plan is carried out, memory is watched. Where it reaches the limit nevertheless,
+the fit is halted and begins again with fewer documents.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from zipfel.errors import ResourceError
 from zipfel.kernels.loading import load_kernels
 from zipfel.scale.resident import held_memory, watched
-from zipfel.scale.trial import Growth, measured_growth, run_trial
+from zipfel.scale.trial import Growth, measured_growth, picked, run_trial
 from zipfel.system.interrupts import Halted, check_halted
 
 if TYPE_CHECKING:
@@ -35,10 +38,14 @@ if TYPE_CHECKING:
     from zipfel.run import Run
 
 MOST_WORDS = 64
-_ROOM = 0.9
-"""Share of the limit that an estimate may take; estimates are within a quarter, mostly within a tenth."""
+_SURE, _ROOM, _NEAR = 0.7, 0.85, 1.2
+"""Shares of the limit: an estimate from samples up to `_SURE` is enough; above it, up to `_NEAR`, all documents are
+tried, and may take `_ROOM`. Estimates are within a quarter, mostly within a tenth."""
+_TIGHT = 4
+"""Times what is held before the fit: below, it is asked first whether the least fit has room."""
 _FEWER, _TRIES = 0.7, 6
 """Documents of the next try where a fit came to the limit, and how many tries there are."""
+_NO_LIMIT, _BLOCK = 1 << 60, 100_000
 _FEWEST = 100
 """Documents below which there is no use in fitting."""
 
@@ -65,13 +72,13 @@ def fit_within(model: Zipfel, train: Dataset, limit: int, run: Run, **given: Any
 
     Returns the plan that was carried out; `model.training_["memory"]` has it, too, with the peak that was measured.
     """
-    load_kernels()
     plan = chosen_plan(model, train, limit, run)
+    load_kernels()
     run.progress.remark(plan.sentence(train.n_points, limit))
     model.set_params(**plan.changes)
     peak = 0
     for attempt in range(_TRIES):
-        part = train if plan.n_documents == train.n_points else train.take(chosen_documents(train, plan, run))
+        part = train if plan.n_documents == train.n_points else picked(train, chosen_documents(train, plan, run))
         with watched(limit) as watch:
             try:
                 model.fit(part, run=run, **given)
@@ -89,35 +96,63 @@ def fit_within(model: Zipfel, train: Dataset, limit: int, run: Run, **given: Any
             run.progress.remark(f"the limit was reached; begins again {plan.sentence(train.n_points, limit)}")
         else:
             break
-    raise ResourceError(_too_little(limit, held_memory()))
+    raise ResourceError(_too_little(limit, max(least_memory(model, train, run), limit / _ROOM)))
 
 
 def chosen_plan(model: Zipfel, train: Dataset, limit: int, run: Run) -> Plan:
     """The fullest plan whose estimate fits."""
-    allowed, held = _ROOM * limit, held_memory()
-    if held > allowed:
-        raise ResourceError(_too_little(limit, held))
+    held = held_memory()
+    if limit < _TIGHT * held and (least := least_memory(model, train, run)) > limit:
+        raise ResourceError(_too_little(limit, least))
     changes: dict[str, Any] = {}
     for changes in _ladder(model, train):
-        growth = measured_growth(_changed(model, changes), train, run, held, _limit_of_trials(limit))
-        if growth.at(train.n_points) <= allowed:
-            return Plan(changes, train.n_points, growth.at(train.n_points))
-        needed = growth.at(train.n_points) / 1e9
+        changed = _changed(model, changes)
+        growth = measured_growth(changed, train, run, held, _limit_of_trials(limit))
+        needed = growth.at(train.n_points)
+        if needed <= _SURE * limit:
+            return Plan(changes, train.n_points, needed)
+        if needed <= _NEAR * limit and (tried := _tried(changed, train, limit, run)) is not None:
+            needed = tried
+            if needed <= _ROOM * limit:
+                return Plan(changes, train.n_points, needed)
         told = Plan(changes, train.n_points, 0).sentence(train.n_points, limit).partition("fitting ")[2]
-        run.progress.remark(f"memory: {told} it would take about {needed:.2f} GB")
+        run.progress.remark(f"memory: {told} it would take about {needed / 1e9:.2f} GB")
     return _with_fewer_documents(model, growth, changes, train, limit, run)
+
+
+def least_memory(model: Zipfel, train: Dataset, run: Run) -> float:
+    """Bytes below which no plan is found: `_FEWEST` documents with the last plan, in a process beside this one."""
+    changes = list(_ladder(model, train))[-1]
+    plan = Plan(changes, min(_FEWEST, train.n_points), 0.0)
+    few = picked(train, chosen_documents(train, plan, run))
+    found = run_trial(_changed(model, changes), few, run, _NO_LIMIT)
+    return float(held_memory() + found["peak"]) / _ROOM
+
+
+def _tried(model: Zipfel, documents: Dataset, limit: int, run: Run) -> float | None:
+    """Bytes that a fit of these documents takes in this process, as measured in another; None: over the limit."""
+    found = run_trial(model, documents, run, _limit_of_trials(limit))
+    return None if found["is_over"] else float(held_memory() + found["warm"] + found["growth"])
 
 
 def chosen_documents(train: Dataset, plan: Plan, run: Run) -> npt.NDArray[np.int64]:
     """Rows in the file's order: one document of each label, up to half of all, and others at random."""
     order = run.rng(51).permutation(train.n_points)
-    columns = train.Y[order].tocsc()
-    filled = np.flatnonzero(np.diff(columns.indptr))
-    firsts = np.unique(columns.indices[columns.indptr[filled]])[: plan.n_documents // 2]
+    firsts = np.unique(_first_places(train.Y, np.argsort(order)))[: plan.n_documents // 2]
     is_first = np.zeros(train.n_points, dtype=bool)
     is_first[firsts] = True
     others = np.flatnonzero(~is_first)[: plan.n_documents - len(firsts)]
     return np.sort(order[np.concatenate([firsts, others])]).astype(np.int64)
+
+
+def _first_places(Y: sp.csr_matrix, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The least place (n,) of each label's documents, of the labels that have one; a block of rows at a time."""
+    least = np.full(Y.shape[1], Y.shape[0], dtype=np.int64)
+    for a in range(0, Y.shape[0], _BLOCK):
+        ends = np.asarray(Y.indptr[a : a + _BLOCK + 1])
+        labels = np.asarray(Y.indices[ends[0] : ends[-1]])
+        np.minimum.at(least, labels, np.repeat(places[a : a + _BLOCK], np.diff(ends)))
+    return least[least < Y.shape[0]]
 
 
 def _ladder(model: Zipfel, train: Dataset) -> Iterator[dict[str, Any]]:
@@ -139,13 +174,13 @@ def _with_fewer_documents(
     for _ in range(_TRIES):
         if plan.n_documents < min(_FEWEST, train.n_points):
             break
-        documents = train.take(chosen_documents(train, plan, run))
-        found = run_trial(_changed(model, changes), documents, run, _limit_of_trials(limit))
-        needed = held_memory() + found["warm"] + found["growth"]
-        if not found["is_over"] and needed <= _ROOM * limit:
+        documents = picked(train, chosen_documents(train, plan, run))
+        needed = _tried(_changed(model, changes), documents, limit, run)
+        if needed is not None and needed <= _ROOM * limit:
             return replace(plan, estimate=needed)
-        plan = replace(plan, n_documents=int(plan.n_documents * min(_FEWER, _ROOM * limit / needed)))
-    raise ResourceError(_too_little(limit, growth.at(_FEWEST)))
+        fewer = _FEWER if needed is None else min(_FEWER, _ROOM * limit / needed)
+        plan = replace(plan, n_documents=int(plan.n_documents * fewer))
+    raise ResourceError(_too_little(limit, max(least_memory(model, train, run), limit / _ROOM)))
 
 
 def _limit_of_trials(limit: int) -> int:
@@ -174,8 +209,9 @@ def _give_back() -> None:
 
 def _too_little(limit: int, needed: float) -> str:
     return (
-        f"{limit / 1e9:.2f} GB are not enough: {needed / 1e9:.2f} GB are held before the documents count. Allow more "
-        "with --max-memory, or pack the data (`zipfel data pack`), which takes them out of memory"
+        f"{limit / 1e6:,.0f} MB are not enough: a fit of {_FEWEST} of these documents needs "
+        f"{math.ceil(needed / 1e6):,} MB. Allow more with --max-memory, or "
+        "pack the data (`zipfel data pack`), which takes them out of memory"
     )
 
 

@@ -33,8 +33,9 @@ def parse_bytes(text: str) -> int:
 
 
 def held_memory() -> int:
-    """Bytes of the resident set. Where the system does not tell, the largest resident set so far."""
-    return sum(_resident())
+    """Bytes of the resident set without files that are mapped: the system takes these back whenever it needs memory.
+    Where it does not tell, the largest resident set so far."""
+    return _resident()[0]
 
 
 def _resident() -> tuple[int, int]:
@@ -48,21 +49,18 @@ def _resident() -> tuple[int, int]:
 
 
 class Watch:
-    """limit: bytes at which the work is halted; none: it is only watched.
-
-    Files that are mapped after the watch began do not count: the system takes their memory back whenever it needs it.
-    """
+    """limit: bytes of `held_memory` at which the work is halted; none: it is only watched."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit, self.halt = limit, Halt(current_halt())
         self._own, self._mapped = _resident()
-        self._code, self._counts_peaks = self._mapped, _reset_peak()
+        self._counts_peaks = _reset_peak()
 
     @property
     def peak(self) -> int:
         """The most that was held since the watch began."""
         short = (_highest() - self._mapped) if self._counts_peaks else 0
-        return max(self._own, short) + self._code
+        return max(self._own, short)
 
     @property
     def is_over(self) -> bool:

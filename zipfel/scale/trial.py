@@ -1,11 +1,11 @@
 """How much memory a fit takes, measured on samples of the documents, each in a process of its own.
 
-    held before fitting + what a fit of a few documents leaves behind + growth(n)
+    held before fitting + compiled code and what a fit of a few documents leaves behind + growth(n)
 
-growth is the most that is held while n documents are learnt from, less what was held before. It is measured at two
-sizes and taken to be a power of n, which fits better than a straight line: tables double, and words grow slowly. Far
-from the samples it is taken to be in proportion to n, to be on the safe side. Nothing here knows what a method does
-inside, so it holds for all of them.
+growth is the most that is held while n documents are learnt from and the model is saved, less what was held before. It
+is measured at two sizes and taken to be a power of n, which fits better than a straight line: tables double, and words
+grow slowly. Far from the samples it is taken to be in proportion to n, to be on the safe side. Nothing here knows what
+a method does inside, so it holds for all of them.
 
     python -m zipfel.scale.trial FOLDER        FOLDER/job.json and FOLDER/data, packed -> FOLDER/result.json
 """
@@ -17,13 +17,15 @@ import math
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from zipfel.errors import ResourceError
 from zipfel.scale.resident import watched
@@ -39,6 +41,36 @@ SHARES, MOST_DOCUMENTS, FEWEST_DOCUMENTS = (1 / 8, 1 / 2), (10_000, 40_000), (25
 apart."""
 _WARM_UP = 300
 """Documents of the fit before, which loads code and starts threads."""
+
+
+class Picked(Sequence[str]):
+    """Some of many strings, read when they are asked for: those of packed data take no memory.
+
+    >>> list(Picked(["a", "b", "c"], np.array([2, 0])))
+    ['c', 'a']
+    """
+
+    def __init__(self, strings: Sequence[str], rows: npt.NDArray[np.int64]) -> None:
+        self._strings, self._rows = strings, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        rows = self._rows[at]
+        return [self._strings[int(i)] for i in rows] if isinstance(rows, np.ndarray) else self._strings[int(rows)]
+
+
+def picked(data: Dataset, rows: npt.NDArray[np.int64]) -> Dataset:
+    """`Dataset.take` whose texts stay where they are."""
+    texts = None if data.texts is None else Picked(data.texts, rows)
+    ids = None if data.ids is None else Picked(data.ids, rows)
+    X, lines = (None if part is None else part[rows] for part in (data.X, data.lines))
+    return replace(data, Y=data.Y[rows], X=X, texts=texts, ids=ids, lines=lines)
 
 
 _FAR = 4
@@ -78,7 +110,7 @@ def measured_growth(model: Zipfel, train: Dataset, run: Run, held: int, limit: i
     order = run.rng(50).permutation(train.n_points)
 
     def trial(size: int) -> dict[str, Any]:
-        return run_trial(model, train.take(np.sort(order[:size])), run, limit)
+        return run_trial(model, picked(train, np.sort(order[:size])), run, limit)
 
     most = train.n_points
     while True:
@@ -102,7 +134,8 @@ def sample_sizes(n_documents: int) -> list[int]:
 
 
 def run_trial(model: Zipfel, sample: Dataset, run: Run, limit: int) -> dict[str, Any]:
-    """{"warm", "growth": bytes, "is_over": whether that was over the limit}: a fit of the sample in its own process."""
+    """{"warm", "growth", "peak": bytes, "is_over": whether that was over the limit}: the sample is fitted and saved in
+    a process of its own. peak: of that process."""
     from zipfel.data.packing import pack_dataset
 
     job = {"estimator": model.get_params(), "seed": run.seed, "threads": run.threads, "limit": limit}
@@ -139,17 +172,19 @@ def main(folder: Path) -> None:
 
     def fit(part: Dataset) -> None:
         estimator = dict(job["estimator"])
-        Zipfel(estimator.pop("method"), **estimator).fit(part, run=Run(seed=job["seed"], threads=job["threads"]))
+        model = Zipfel(estimator.pop("method"), **estimator)
+        model.fit(part, run=Run(seed=job["seed"], threads=job["threads"])).save(folder / "model", force=True)
 
-    load_kernels()
     before = held_memory()
+    load_kernels()
     fit(data.take(np.arange(min(_WARM_UP, data.n_points))))
     start = held_memory()
     ended = False
     with watched(job["limit"]) as watch, suppress(Halted, MemoryError):
         fit(data)
         ended = True
-    result = {"warm": start - before, "growth": watch.peak - start, "is_over": watch.is_over or not ended}
+    is_over = watch.is_over or not ended
+    result = {"warm": start - before, "growth": watch.peak - start, "peak": watch.peak, "is_over": is_over}
     (folder / "result.json").write_text(json.dumps(result))
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from zipfel.config import param
 from zipfel.evidence.part import Array, Asked, ByFeature, Codes, Fold, More, Part
 from zipfel.evidence.training_set import TrainingSet
+from zipfel.kernels.sparse_rows import with_entries
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems, extended, with_random_negatives
 from zipfel.neighbors.votes import cast_votes
 from zipfel.neighbors.words import weights_by_cosine
@@ -41,12 +42,12 @@ class ClassifiersConfig(LinearConfig):
 
 @dataclass(frozen=True)
 class _Learnt:
-    """What a later fit continues from: shortlists of the points that have one, and solved problems of some points."""
+    """What a later fit continues from: shortlists of the points that have one, and of solved problems the documents
+    that count."""
 
     shortlists: Array
     is_listed: Array
     problems: Problems
-    rows: Array
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,15 @@ class ClassifiersPart(Part):
 
     @classmethod
     def fit(cls, config: ClassifiersConfig, fold: Fold, before: ClassifiersPart | None) -> ClassifiersPart:
-        learnt = _problems(config, fold, before.learnt if before else None)
-        X = fold.points.X if fold.seen.all() else fold.points.X[learnt.rows]
-        model = LinearClassifiers(config).fit(X, learnt.problems, seed=fold.run.seed, threads=fold.run.threads)
-        return cls(model, config, None if fold.is_final else learnt)
+        learnt = before.learnt if before else None
+        del before  # its weights: of a million labels they are gigabytes
+        lists, is_listed = _shortlists(config, fold, learnt)
+        problems = _problems(fold, lists, learnt)
+        learnt = None
+        if fold.is_final:
+            del lists
+        model = LinearClassifiers(config).fit(fold.points.X, problems, seed=fold.run.seed, threads=fold.run.threads)
+        return cls(model, config, None if fold.is_final else _Learnt(lists, is_listed, problems.without_zeros()))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
         margin = np.where(labels < 0, np.float32(-1), self.model.score(asked.X, labels))
@@ -98,8 +104,9 @@ class ClassifiersPart(Part):
         return cls(model, config)
 
 
-def _problems(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> _Learnt:
-    """Points keep the shortlists that they had: new ones would be no better, and take longer to learn from."""
+def _shortlists(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> tuple[Array, Array]:
+    """(n, k) labels that each point learns from besides its own, -1 pads, and (n,) which points have some. Points keep
+    those that they had: new ones would be no better, and take longer to learn from."""
     assert c.shortlist is not None  # the rules have set them
     assert c.random_negatives is not None
     n, n_labels = fold.points.n_points, fold.points.n_labels
@@ -107,18 +114,25 @@ def _problems(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> _Lear
         lists, listed = np.full((n, c.shortlist + c.random_negatives), -1, dtype=np.int32), np.zeros(n, dtype=bool)
     else:
         lists, listed = before.shortlists, before.is_listed
-    joining = np.flatnonzero(fold.seen & ~listed)
-    found = np.empty((len(joining), c.shortlist), dtype=np.int32)
+    joining, rng = np.flatnonzero(fold.seen & ~listed), fold.run.rng(23)
     for a in range(0, len(joining), _BLOCK):
-        near = fold.near_among_seen(joining[a : a + _BLOCK])
+        rows = joining[a : a + _BLOCK]
+        near = fold.near_among_seen(rows)
         weights = weights_by_cosine(near.cosines).sum(axis=2, keepdims=True)  # all votes together make the order
-        found[a : a + _BLOCK] = cast_votes(near.ids, weights, fold.points.Y, c.shortlist)[0]
-    lists[joining] = with_random_negatives(found, n_labels, c.random_negatives, fold.run.rng(23))
-    rows = fold.rows
-    problems = Problems.build(fold.points.Y[rows], lists if fold.seen.all() else lists[rows])
+        found = cast_votes(near.ids, weights, fold.points.Y, c.shortlist)[0].astype(np.int32)
+        lists[rows] = with_random_negatives(found, n_labels, c.random_negatives, rng)
+    return lists, listed | fold.seen
+
+
+def _problems(fold: Fold, lists: Array, before: _Learnt | None) -> Problems:
+    """Documents are all points; those that may not be learnt from have neither labels nor a shortlist."""
+    Y = fold.points.Y
+    if not fold.seen.all():
+        Y = with_entries(Y, np.repeat(fold.seen, np.diff(Y.indptr)))
+    problems = Problems.build(Y, lists)
     if before is not None:
-        problems.start_from(before.problems, np.searchsorted(rows, before.rows))
-    return _Learnt(lists, listed | fold.seen, problems, rows)
+        problems.start_from(before.problems)
+    return problems
 
 
 _HARD = 100

@@ -58,7 +58,7 @@ class TreePart(Part):
             problems.start_from(before.learnt.problems, np.searchsorted(rows, before.learnt.rows))
         own = LinearConfig(damping=1.0, cost=config.cost, threshold=config.threshold, tolerance=config.tolerance)
         model = LinearClassifiers(own).fit(points.X, problems, seed=run.seed, threads=run.threads)
-        return cls(TreeClassifiers(tree, model), None if fold.is_final else _Learnt(problems, rows))
+        return cls(TreeClassifiers(tree, model), None if fold.is_final else _Learnt(problems.without_zeros(), rows))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
         return self.model.opinions(asked.X, labels)
