@@ -21,6 +21,7 @@ from numba import njit
 
 from zipfel.evidence import rules
 from zipfel.evidence.comparing import RUNS, precisions
+from zipfel.kernels.sparse_rows import row_ends
 from zipfel.linear.blend import Blend
 from zipfel.neighbors.votes import FAINT
 from zipfel.system.threads import over_blocks
@@ -59,7 +60,7 @@ class Context:
         chances = np.where(labels < 0, np.float32(0), 1 / (1 + np.exp(-scores))).astype(np.float32)
         out = np.zeros((*labels.shape, 2), dtype=np.float32)
         kept = (
-            self.together.indptr.astype(np.int64, copy=False),
+            row_ends(self.together),
             self.together.indices.astype(np.int32, copy=False),
             self.together.data,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,26 @@ from numba import njit
 from zipfel.system.threads import over_blocks
 
 Array = npt.NDArray[Any]
+
+
+_MANY = 1 << 12
+_converted: dict[int, tuple[weakref.ref[Array], Array]] = {}
+
+
+def row_ends(X: sp.csr_matrix) -> Array:
+    """(n + 1,) the matrix's indptr as int64. That of a matrix of many rows is converted once and kept as long as the
+    matrix: for one document it would take longer than the rest. Nobody may change it in place."""
+    ends: Array = X.indptr
+    if ends.dtype == np.int64:
+        return ends
+    known = _converted.get(id(ends))
+    if known is not None and known[0]() is ends:
+        return known[1]
+    found = ends.astype(np.int64)
+    if len(ends) > _MANY:
+        key = id(ends)
+        _converted[key] = weakref.ref(ends, lambda _: _converted.pop(key, None)), found
+    return found
 
 
 def canonical(X: sp.csr_matrix) -> sp.csr_matrix:

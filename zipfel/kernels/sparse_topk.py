@@ -10,6 +10,7 @@ tests hold it to.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
+from zipfel.kernels.sparse_rows import row_ends
 from zipfel.kernels.topk import GROUP, find_peaks, low_bar, take_best
 from zipfel.ranking import PAD, Ranking
 from zipfel.system.threads import get_threads, over_blocks
 
-_SCAN = 8
-"""With more than 1/8 as many additions as columns, scanning all columns is cheaper than keeping a list."""
+_SCAN = 24
+"""With more than 1/24 as many additions as columns, scanning all columns is cheaper than keeping a list."""
 _FREQUENT = 8
 """A row of B that fills more than 1/8 of the columns is added faster as a dense one."""
 _FEW_GROUPS = 4
@@ -92,12 +94,26 @@ def sparse_topk(
     rows = kernel_arrays(left)
 
     def work(start: int, stop: int) -> None:
-        sums = np.zeros(-(-n_columns // GROUP) * GROUP, dtype=np.float32)
-        touched = np.empty(len(sums), dtype=np.int32)  # no list has as many additions
+        sums, touched = _scratch(-(-n_columns // GROUP) * GROUP)
         _topk_rows(*rows, *lists.rows, lists.place, lists.dense, start, stop, others, sums, touched, ids, scores)
 
     over_blocks(work, n, parts=max(1, min(_PARTS_A_THREAD * get_threads(), n // 16)))
     return ids, scores
+
+
+_kept = threading.local()
+_MOST_KEPT = 1 << 22
+
+
+def _scratch(n: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+    """(n,) zeros, which the kernel leaves as zeros, and (n,) of any values. Each thread keeps its own: the system takes
+    longer to hand out new memory than the search for one document takes."""
+    found: tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]] | None = getattr(_kept, "arrays", None)
+    if found is None or len(found[0]) < n:
+        found = np.zeros(n, dtype=np.float32), np.empty(n, dtype=np.int32)  # no list has as many additions
+        if n <= _MOST_KEPT:
+            _kept.arrays = found
+    return found[0][:n], found[1][:n]
 
 
 def plain_topk(
@@ -115,7 +131,7 @@ def kernel_arrays(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
     """One set of types, so that the kernel is compiled once; unsigned, since a signed index may count from the end."""
     return (
-        matrix.indptr.astype(np.int64, copy=False),
+        row_ends(matrix),
         matrix.indices.astype(np.int32, copy=False).view(np.uint32),
         matrix.data.astype(np.float32, copy=False),
     )

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from zipfel.config import Config, param
+from zipfel.kernels.sparse_rows import row_ends
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.neighbors.votes import FAINT
 from zipfel.neighbors.words import WordIndex
@@ -52,7 +53,7 @@ class JointNeighbors:
         their cosines."""
         out = np.zeros(labels.shape, dtype=np.float32)
         ids, cosines = (np.ascontiguousarray(part) for part in near)
-        rows, its_labels = kernel_arrays(words.unit_rows), (Y.indptr.astype(np.int64, copy=False), Y.indices)
+        rows, its_labels = kernel_arrays(words.unit_rows), (row_ends(Y), Y.indices)
         asked = ids.astype(np.int64, copy=False), cosines.astype(np.float32, copy=False)
         numbers = self.neighbors, np.float32(self.ridge)
         n_features, n_labels = (int(matrix.shape[1]) for matrix in (words.unit_rows, Y))

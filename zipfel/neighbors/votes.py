@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
 
+from zipfel.kernels.sparse_rows import row_ends
 from zipfel.kernels.topk import sink, sort_heap
 from zipfel.system.threads import over_blocks
 
@@ -20,18 +21,41 @@ FAINT = 1e-3
 
 @njit(cache=True, nogil=True)
 def _best_first(sums: Array, met: Array, n_met: int, heap: Array, names: Array) -> None:
-    """The met labels with the largest sums, into names (c,), best first, -1 pads; heap (c,) is scratch."""
+    """The met labels with the largest sums (n_met, s), into names (c,), best first, -1 pads; heap (c,) is scratch."""
     width = len(names)
     for c in range(width):
         heap[c], names[c] = -np.inf, -1
     for t in range(n_met):
         label, total = met[t], np.float32(0.0)
         for s in range(sums.shape[1]):
-            total += sums[label, s]
+            total += sums[t, s]
         if total > heap[0] or (total == heap[0] and label < names[0]):
             heap[0], names[0] = total, label
             sink(heap, names, 0, width)
     sort_heap(heap, names)
+
+
+@njit(cache=True, nogil=True)
+def _slot_of(table: Array, met: Array, label: int) -> int:
+    """Where the label is in the table of places in `met`, or the free slot that it may take."""
+    last = len(table) - 1
+    slot = (label * 0x9E3779B1 >> 7) & last  # Knuth's factor: neighbouring numbers are spread out
+    while table[slot] >= 0 and met[table[slot]] != label:
+        slot = (slot + 1) & last
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _most_votes(first: int, last: int, neighbours: Array, y_ptr: Array) -> int:
+    """The most labels that the neighbours of one of the rows have together."""
+    most = 1
+    for i in range(first, last):
+        total = 0
+        for point in neighbours[i]:
+            if point >= 0:
+                total += y_ptr[point + 1] - y_ptr[point]
+        most = max(most, total)
+    return most
 
 
 @njit(cache=True, nogil=True)
@@ -49,12 +73,17 @@ def vote_labels(
     """Rows first..last of labels (n, c), best first, -1 pads, and of their votes (n, c, s).
 
     neighbours: (n, m) rows of Y, -1 where there are fewer; weights: (n, m, s). The order is by the sum of all s votes,
-    of equal ones the lowest label. A heap, not a sort: numba takes seconds to compile argsort.
+    of equal ones the lowest label. A heap, not a sort: numba takes seconds to compile argsort. Labels are met in a
+    small hash table: arrays of all labels would not stay in the processor's cache.
     """
     n_kinds, width = weights.shape[2], labels.shape[1]
-    sums = np.empty((n_labels, n_kinds), dtype=np.float32)  # not zeros: most labels are never met
-    is_met = np.zeros(n_labels, dtype=np.bool_)
-    met = np.empty(n_labels, dtype=np.int32)
+    most = min(_most_votes(first, last, neighbours, y_ptr), n_labels)
+    size = 2
+    while size < 2 * most:
+        size *= 2
+    table = np.full(size, -1, dtype=np.int32)  # places in `met`
+    sums = np.empty((most, n_kinds), dtype=np.float32)
+    met = np.empty(most, dtype=np.int32)
     heap = np.empty(width, dtype=np.float32)
     for i in range(first, last):
         n_met = np.int64(0)  # a plain 0 would be a type of its own, and `_best_first` compiled twice
@@ -64,20 +93,21 @@ def vote_labels(
                 continue
             for t in range(y_ptr[point], y_ptr[point + 1]):
                 label = y_idx[t]
-                if not is_met[label]:
-                    is_met[label] = True
+                slot = _slot_of(table, met, label)
+                if table[slot] < 0:
+                    table[slot] = n_met
                     met[n_met] = label
-                    n_met += 1
                     for s in range(n_kinds):
-                        sums[label, s] = 0.0
+                        sums[n_met, s] = 0.0
+                    n_met += 1
                 for s in range(n_kinds):
-                    sums[label, s] += weights[i, j, s]
+                    sums[table[slot], s] += weights[i, j, s]
         _best_first(sums, met, n_met, heap, labels[i])
         for c in range(min(width, n_met)):
+            place = table[_slot_of(table, met, labels[i, c])]
             for s in range(n_kinds):
-                votes[i, c, s] = sums[labels[i, c], s]
-        for t in range(n_met):
-            is_met[met[t]] = False
+                votes[i, c, s] = sums[place, s]
+        table[:] = -1
 
 
 def cast_votes(
@@ -90,7 +120,7 @@ def cast_votes(
     labels = np.full((len(neighbours), width), -1, dtype=np.int64)
     votes = np.zeros((len(neighbours), width, weights.shape[2]), dtype=np.float32)
     ids, counts = np.ascontiguousarray(neighbours, dtype=np.int64), np.ascontiguousarray(weights, dtype=np.float32)
-    rows = Y.indptr.astype(np.int64, copy=False), Y.indices.astype(np.int32, copy=False), int(Y.shape[1])
+    rows = row_ends(Y), Y.indices.astype(np.int32, copy=False), int(Y.shape[1])
     over_blocks(lambda a, b: vote_labels(a, b, ids, counts, *rows, labels, votes), len(ids))
     return labels, votes
 

@@ -152,7 +152,8 @@ def _first_places(Y: sp.csr_matrix, places: npt.NDArray[np.int64]) -> npt.NDArra
         ends = np.asarray(Y.indptr[a : a + _BLOCK + 1])
         labels = np.asarray(Y.indices[ends[0] : ends[-1]])
         np.minimum.at(least, labels, np.repeat(places[a : a + _BLOCK], np.diff(ends)))
-    return least[least < Y.shape[0]]
+    found: npt.NDArray[np.int64] = least[least < Y.shape[0]]
+    return found
 
 
 def _ladder(model: Zipfel, train: Dataset) -> Iterator[dict[str, Any]]:
