@@ -27,9 +27,14 @@ SHOWN = ("P@1", "RP@5", "nDCG@5", "ECE@1", "ECE@3", "ECE@5", "micro-F1@t", "macr
 N_NAMES, N_DOCUMENTS, N_WORDS, VOCABULARY = 200_000, 2000, 200, 60_000
 
 
-def test_of(folder: Path) -> Any:
-    there = {path.name.split(".")[0] for path in folder.iterdir()}
-    return find(folder, "test" if "test" in there else "dev")
+def part_of(folder: Path, part: str) -> Any:
+    """Of texts, if there are any, or of ready-made rows; dev if there is no test."""
+    from zipfel.data import read
+
+    for name in (part, "dev"):
+        if (folder / f"{name}.jsonl.gz").exists():
+            return read(folder / f"{name}.jsonl.gz")
+    return find(folder, part)
 
 
 def by_chance(scores: Any, k: int) -> float:
@@ -51,14 +56,14 @@ def fitted(train: Any, threads: int, vocabulary: Path | None = None) -> tuple[An
 
 
 def probabilities(name: str, folder: Path, threads: int) -> dict[str, Any]:
-    model, _ = fitted(find(folder, "train"), threads)
-    found = model.measure(test_of(folder))
+    model, _ = fitted(part_of(folder, "train"), threads)
+    found = model.measure(part_of(folder, "test"))
     chance = {f"chance@{k}": by_chance(found.ranking.scores, k) for k in (1, 3, 5)}
     return {"data": name, **{key: found.scores[key] for key in ("P@1", "ECE@1", "ECE@3", "ECE@5")}, **chance}
 
 
 def vocabulary(name: str, folder: Path, threads: int) -> list[dict[str, Any]]:
-    train, test = find(folder, "train"), test_of(folder)
+    train, test = part_of(folder, "train"), part_of(folder, "test")
     file = next(folder / f"vocabulary.{kind}" for kind in ("jsonl", "tsv") if (folder / f"vocabulary.{kind}").exists())
     known, rows = set(train.label_names or ()), []
     for given in (None, file):

@@ -1,10 +1,11 @@
 """What embeddings of documents add on records in two languages: F1@5 and nDCG@20 of each language, as Annif has them.
 
     python -m benchmarks.language_gap --train-embeddings train.npy --test-embeddings dev.npy [--threads 2] [--plain]
-                                      [--data ../shared/data/tibkat]
+                                      [--data ../shared/data/tibkat] [--preset quick] [--points 5000]
 
 The .npy files have a row a document, zeros where it has no embedding. --plain fits without embeddings as well, in the
-same process, and prints both. Seconds are CPU seconds of the whole process.
+same process, and prints both. --points takes the first documents that have an embedding, of training and test set.
+Seconds are CPU seconds of the whole process.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ def main() -> None:
     parser.add_argument("--test-embeddings", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--preset", default=None)
+    parser.add_argument("--points", type=int, help="learn from so many of the documents that have an embedding only")
     args = parser.parse_args()
     from zipfel import Zipfel
     from zipfel.data import read
@@ -54,9 +57,14 @@ def main() -> None:
     train, test = (read(args.data / f"{part}.jsonl.gz") for part in ("train", "dev"))
     own, asked = read_embeddings(args.train_embeddings), read_embeddings(args.test_embeddings)
     spoken = languages(args.data / "dev.jsonl.gz")
+    if args.points is not None:
+        some = np.flatnonzero(np.any(own, axis=1))[: args.points]
+        train, own = train.take(some), own[some]
+        asked_rows = np.flatnonzero(np.any(asked, axis=1))[: args.points]
+        test, asked, spoken = test.take(asked_rows), asked[asked_rows], spoken[asked_rows]
     for kind in ("plain", "embeddings") if args.plain else ("embeddings",):
         start, given = time.process_time(), kind == "embeddings"
-        model = Zipfel(seed=1, threads=args.threads)
+        model = Zipfel(seed=1, threads=args.threads, preset=args.preset)
         model.fit(train, vocabulary=args.data / "vocabulary.tsv", embeddings=own if given else None)
         fitted = time.process_time() - start
         ranking, truth = model.predict(test, K_GAIN, embeddings=asked if given else None), model._truth(test)
