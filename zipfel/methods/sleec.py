@@ -8,8 +8,8 @@ papers of this library compare with it.
     V: min |Z - X V|^2 + lambda |V|^2, in each cluster                    `ridge`
     prediction: nearest cluster, z = x V, k neighbours in it, votes summed; learners averaged      `Sleec.predict`
 
-Several learners with different clusters are averaged. Deviations, of which none has been measured against the authors'
-program, which needs Matlab:
+Several learners with different clusters are averaged. Deviations, not measured against the authors' program, which
+needs Matlab:
 - Z is found by gradient steps on Z, not by singular value projection of Z Z'. The objective is the same.
 - V is ridge regression, by 30 steps of conjugate gradients; the authors' has an l1 norm on X V as well and drops small
   weights.

@@ -99,7 +99,7 @@ def own(x: Tensor) -> Tensor:
 
 
 def batch_rows(x: Tensor) -> int:
-    """Rows of the whole batch of which x has this worker's."""
+    """The number of rows of the whole batch; x has this worker's rows."""
     share = current_share()
     return len(x) if share is None else share.n_rows
 

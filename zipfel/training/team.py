@@ -28,8 +28,8 @@ def current_team() -> Team | None:
 
 @contextmanager
 def use_team(team: Team | None) -> Iterator[None]:
-    """Every `Trainer` that this thread makes inside the block takes its share of each batch; on one thread, so that
-    trainings come one after another, in the same order at every worker.
+    """Within the block, every `Trainer` of this thread takes its share of each batch. It uses one thread, so that
+    all workers train in the same order.
 
     >>> with use_team(None):
     ...     current_team() is None

@@ -137,7 +137,7 @@ class EmbeddingsPart(SpacePart):
         return asked.once("nearest names", search)
 
     def _learnt_odds(self, fold: Fold) -> Blend | None:
-        """From some of the documents that may be learnt from, none of which counts itself."""
+        """Learns from a sample of the documents. A document is left out of its own labels' counts."""
         if not len(self._names):
             return None
         rows = fold.rows[:: -(-len(fold.rows) // _LEARNT_FROM)]
