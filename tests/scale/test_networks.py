@@ -45,8 +45,9 @@ def command(train: Path, out: Path) -> list[str]:
 def check_same(alone: Zipfel, folder: Path, train: Path) -> None:
     texts = [json.loads(line)["text"] for line in train.read_text(encoding="utf-8").splitlines()[:300]]
     one, two = (model.predict(texts, k=5) for model in (alone, Zipfel.load(folder)))
-    assert np.mean(one.labels == two.labels) > 0.98
-    assert np.abs(one.scores - two.scores).max() < 0.01
+    alike = one.labels == two.labels  # labels with nearly equal scores may change places
+    assert np.mean(alike) > 0.98
+    assert np.abs(one.scores - two.scores)[alike].max() < 0.01
 
 
 def until_first_epoch(process: subprocess.Popen[bytes], out: Path) -> None:
