@@ -26,8 +26,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 FEATURES_A_POINT, POINTS_A_LABEL, SMALLEST = 75, 1.5, 3_000
-PROGRAM_MB = 240
-"""Held by the program and its libraries, whatever the data."""
+PROGRAM_MB = 125
+"""Held by the program and its libraries, whatever the data, without mapped files."""
 BYTES_A_FEATURE, BYTES_AN_ANSWER = 6, 12
 """A feature on the way: its number and two bytes; a label with its score and its shard's number."""
 HELD_OUT, CANDIDATES, EVIDENCE = 50_000, 100, 20

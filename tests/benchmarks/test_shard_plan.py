@@ -17,7 +17,7 @@ from benchmarks.shard_plan import (
 )
 
 ROWS = [
-    {"system": "quick", "labels": n, "points": 1.5 * n, "fit": n / 5000, "peak_mb": 240 + n / 50, "model_mb": n / 500}
+    {"system": "quick", "labels": n, "points": 1.5 * n, "fit": n / 5000, "peak_mb": 125 + n / 50, "model_mb": n / 500}
     for n in (3_000, 10_000, 100_000)
 ]
 
