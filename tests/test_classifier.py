@@ -353,6 +353,28 @@ def test_new_words_of_an_update_count(tmp_path: Path) -> None:
     assert loaded.training_["growth"]["fitted_words"] == n_words
 
 
+@pytest.mark.parametrize("effort", ["quick", "default"])
+def test_a_new_word_alone_leads_to_its_label(effort: str, tmp_path: Path) -> None:
+    things = ("bike", "boat", "kite", "lamp")
+    texts = [f"a {color} {thing} number{i % 3}" for i in range(8) for thing in things for color in ("red", "blue")]
+    names = [[thing] for _ in range(8) for thing in things for _ in range(2)]
+    model = Zipfel("auto", effort=effort, seed=1).fit(texts, names)
+    n_words = model.n_features_in_
+    model.partial_fit(["a zyzzyva", "zyzzyva weevil"], [["insect"], ["insect"]])
+    assert model.n_features_in_ == n_words + 2
+    model.save(tmp_path / "model")
+    for each in (model, Zipfel.load(tmp_path / "model")):
+        assert each.predict(["zyzzyva"], 1).names == [["insect"]]
+        assert each.predict(["the red boat"], 1).names == [["boat"]]
+        assert each.explain("one zyzzyva").top("insect", 1)[0][0] == "zyzzyva"
+
+
+def test_a_limit_of_words_holds_for_updates() -> None:
+    model = Zipfel("auto", vectorizer={"max_features": 5}).fit(TEXTS, NAMES)
+    model.partial_fit(["zyzzyva weevil"], [["insect"]])
+    assert model.n_features_in_ == 5
+
+
 def test_a_refused_update_changes_nothing() -> None:
     model = Zipfel("knn").fit(TEXTS, NAMES)
     n_words = model.rows_.n_features

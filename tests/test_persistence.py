@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,40 @@ def test_a_failed_save_leaves_the_old_model(model: Path) -> None:
         save_model(model, ModelFiles(config={"method": object()}))
     assert load_model(model).config["method"] == "knn"
     assert [p.name for p in model.parent.iterdir()] == ["model"]
+
+
+def test_mapped_arrays_are_the_same_and_stay_when_the_model_is_replaced(model: Path) -> None:
+    mapped = load_model(model, verify=False).arrays
+    save_model(model, replace(FILES, arrays={"a": np.zeros((2, 3), dtype=np.float32)}))
+    np.testing.assert_array_equal(mapped["a"], FILES.arrays["a"])
+    assert mapped["empty"].shape == (0,)
+    mapped["a"][:] = 7  # pages are the process's own
+    assert not load_model(model, verify=False).arrays["a"].any()
+
+
+def test_large_arrays_are_mapped_and_their_checksum_is_compared_on_demand(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = model / "tensors.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1  # of the last array
+    file.write_bytes(content)
+    with pytest.raises(ModelFileError, match="checksum"):
+        load_model(model)
+    monkeypatch.setattr("zipfel.persistence.MAPPED_FROM", 16)
+    assert load_model(model).arrays["a"][1, 2] != FILES.arrays["a"][1, 2]
+    with pytest.raises(ModelFileError, match="checksum"):
+        load_model(model, verify=True)
+
+
+@pytest.mark.parametrize("damage", ["truncate", "append", "header"])
+def test_the_structure_of_mapped_arrays_is_checked(model: Path, damage: str) -> None:
+    file = model / "tensors.safetensors"
+    content = file.read_bytes()
+    changed = {"truncate": content[:-4], "append": content + b"1", "header": content.replace(b"[2,3]", b"[9,9]")}
+    file.write_bytes(changed[damage])
+    with pytest.raises(ModelFileError, match="tensors"):
+        load_model(model, verify=False)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tensors.safetensors", "labels.json"])

@@ -343,17 +343,17 @@ class Zipfel(Deciding, Updating, Conventions):
 
     @classmethod
     @holding_signals
-    def load(cls: type[Self], folder: str | Path) -> Self:
-        """Reads the model in a folder. `ModelFileError` says what is wrong with one that cannot be used.
+    def load(cls: type[Self], folder: str | Path, *, verify: bool | None = None) -> Self:
+        """Reads the model in a folder; `ModelFileError` says what is wrong with it.
+        verify: compare the checksum of the arrays; by default of up to 256 MB. Larger ones are mapped into memory.
 
         >>> Zipfel.load("no/such/folder")
         Traceback (most recent call last):
         ...
         zipfel.errors.ModelFileError: ...
         """
-        files = load_model(folder)
         try:
-            return restored(cls, files)
+            return restored(cls, load_model(folder, verify))
         except ModelFileError:
             raise
         except MISFITS as error:

@@ -18,6 +18,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -37,7 +38,7 @@ from zipfel.estimator.saving import (
     writing,
 )
 from zipfel.system.atomic_folders import OpenFolder, replacing
-from zipfel.system.tensors import read_tensors, write_tensors
+from zipfel.system.tensors import Arrays, map_tensors, read_tensors, write_tensors
 
 __all__ = [
     "ModelFiles", "arrays_within", "check_kept", "check_target", "folder_size", "load_model", "read_config",
@@ -48,6 +49,9 @@ T = TypeVar("T")
 FORMAT_VERSION = 1
 TENSORS = "tensors.safetensors"
 MAX_CONFIG_BYTES = 64 << 20
+MAPPED_FROM = 256 << 20
+"""Bytes of arrays from which on a model is mapped into memory: comparing their checksum would take longer than the rest
+of loading."""
 _CHUNK = 1 << 20
 _TRIES = 20
 """How often a folder that is replaced while it is read is read again."""
@@ -80,12 +84,15 @@ def save_model(folder: str | Path, files: ModelFiles, force: bool = False) -> No
         raise save_error(target, error) from error
 
 
-def load_model(folder: str | Path) -> ModelFiles:
+def load_model(folder: str | Path, verify: bool | None = None) -> ModelFiles:
     """Reads and checks the folder; `ModelFileError` says what is wrong with it.
 
     All files come from one version of the folder, even if another process saves a model there at the same time.
+    verify: whether the checksum of the arrays is compared. By default it is, unless there are more than `MAPPED_FROM`
+    bytes of them: these are mapped into memory, and pages are read when they are needed. The structure of the file and
+    all other checksums are checked in any case.
     """
-    return _read_version(Path(folder), _read_model)
+    return _read_version(Path(folder), partial(_read_model, verify=verify))
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
@@ -120,7 +127,7 @@ def _check_is_folder(path: Path) -> None:
         )
 
 
-def _read_model(version: OpenFolder) -> ModelFiles:
+def _read_model(version: OpenFolder, verify: bool | None) -> ModelFiles:
     """All listed files are opened before the first is read: they stay readable when the folder is replaced."""
     config = _read_config(version)
     listed: dict[str, dict[str, Any]] = config["files"]
@@ -130,12 +137,15 @@ def _read_model(version: OpenFolder) -> ModelFiles:
             _check_size(version.path / name, opened[name], entry)
         arrays, texts = {}, {}
         for name, entry in listed.items():
-            checked = _Digesting(opened[name])
-            if name == TENSORS:
-                arrays = _read_tensors(version.path / name, checked, entry["bytes"])
+            checked, is_mapped = _Digesting(opened[name]), name == TENSORS and _is_mapped(entry["bytes"], verify)
+            if is_mapped:
+                arrays = _tensors(version.path / name, map_tensors, opened[name], entry["bytes"])
+            elif name == TENSORS:
+                arrays = _tensors(version.path / name, _read_arrays, checked, entry["bytes"])
             elif name.endswith(".json"):
                 texts[name] = checked.read()
-            _check_digest(version.path / name, checked, entry)
+            if not is_mapped:
+                _check_digest(version.path / name, checked, entry)
     documents = {name.removesuffix(".json"): _parsed(version.path / name, text) for name, text in texts.items()}
     return ModelFiles(config, arrays, documents)
 
@@ -264,9 +274,18 @@ def _parsed(path: Path, text: bytes) -> Any:
         raise ModelFileError(f"{path} is damaged: it is not JSON ({error})") from None
 
 
-def _read_tensors(path: Path, file: _Digesting, size: int) -> dict[str, npt.NDArray[Any]]:
+def _is_mapped(size: int, verify: bool | None) -> bool:
+    """Windows can't replace a folder whose files are mapped."""
+    return os.name != "nt" and not verify and (size > MAPPED_FROM or verify is False) and size > 0
+
+
+def _read_arrays(file: _Digesting, size: int) -> Arrays:
+    return read_tensors(file, size)[0]
+
+
+def _tensors(path: Path, read: Callable[[Any, int], Arrays], file: Any, size: int) -> Arrays:
     try:
-        return read_tensors(file, size)[0]
+        return read(file, size)
     except ValueError as error:
         raise ModelFileError(f"{path} is damaged: {error}") from None
 

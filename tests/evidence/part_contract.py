@@ -137,7 +137,7 @@ class PartContract:
         hidden = np.repeat(~fold.seen, np.diff(Y.indptr))
         Y.indices[hidden] = (Y.indices[hidden] + 1) % N_LABELS  # other labels for the points that are hidden
         Y.sort_indices()
-        training = TrainingSet(fold.training.words, Y)
+        training = TrainingSet(fold.training.words, Y, fold.training.n_fitted_features)
         other = replace(fold, points=replace(fold.points, Y=Y), training=training)
         one, two = fitted(name, fold)[name], fitted(name, other)[name]
         X = fold.points.X[np.flatnonzero(~fold.seen)]

@@ -21,6 +21,6 @@ def test_points_without_labels_come_to_the_leaves_of_their_words() -> None:
     words, whole = WordIndex.build(X, np.diff(Y.indptr) > 0), WordIndex.whole(X)
     forest = Forest.fit(CONFIG, words, Y, _seen(), seed=3)
     points = np.flatnonzero(~_seen() & (np.diff(X.indptr) > 0))
-    leaves = ForestPart(forest)._leaves(Asked(X[points], TrainingSet(words, Y), 10, rows=points))
+    leaves = ForestPart(forest)._leaves(Asked(X[points], TrainingSet(words, Y, int(X.shape[1])), 10, rows=points))
     np.testing.assert_array_equal(leaves, forest.find(words, whole.rows[points]))
     assert (leaves[~labelled[points]] != forest.leaves[points[~labelled[points]]]).any()

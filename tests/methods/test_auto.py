@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from tests.contract import N_FEATURES, QUICK, fit, fitted, known, round_trip
 from zipfel.errors import ModelFileError, ParameterError
 from zipfel.index.sparse import unit_csr
+from zipfel.kernels.sparse_rows import without_unknown
 from zipfel.methods import Points, make_method
-from zipfel.methods.auto import Auto, _without_unknown
+from zipfel.methods.auto import Auto
 from zipfel.methods.popular import label_priors
 from zipfel.metrics import evaluate
 from zipfel.run import Run
@@ -247,8 +248,8 @@ def test_only_rows_without_any_known_feature_are_emptied() -> None:
     known_features = np.array([True, False, False, True])
     wanted = X.toarray()
     wanted[1] = 0
-    np.testing.assert_array_equal(_without_unknown(X, known_features).toarray(), wanted)
-    assert _without_unknown(X[[0, 3]], known_features).nnz == 4
+    np.testing.assert_array_equal(without_unknown(X, known_features).toarray(), wanted)
+    assert without_unknown(X[[0, 3]], known_features).nnz == 4
 
 
 @pytest.mark.parametrize("without", ["", "classifiers"])

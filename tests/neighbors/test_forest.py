@@ -173,15 +173,8 @@ def test_columns_that_no_point_has_cost_nothing(made: tuple[WordIndex, sp.csr_ma
     words, Y, forest = made
     far = 10**8  # a table of all would take gigabytes
     wide = [sp.csr_matrix((m.data, m.indices * 10**6, m.indptr), shape=(N, far)) for m in (words.rows, Y)]
-    again = Forest.fit(CONFIG, _Rows(wide[0]), wide[1], _seen(), seed=3)
+    again = Forest.fit(CONFIG, WordIndex(wide[0]), wide[1], _seen(), seed=3)
     np.testing.assert_array_equal(again.leaves, forest.leaves)
-
-
-class _Rows(WordIndex):
-    """Rows that nobody searches."""
-
-    def __init__(self, rows: sp.csr_matrix) -> None:
-        self.rows = rows
 
 
 def test_of_many_voters_in_a_leaf_some_are_asked() -> None:

@@ -26,7 +26,7 @@ def info(
     """
     from zipfel.persistence import folder_size, load_model
 
-    config = dict(load_model(model).config)  # reads and checks every file
+    config = dict(load_model(model, verify=all_ or None).config)
     config["bytes"] = folder_size(model)
     if json:
         print_json(config)

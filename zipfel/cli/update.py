@@ -57,8 +57,8 @@ def update(
 ) -> None:
     """Add tagged documents to a model without training it again (auto, knn, dxml).
 
-    New documents vote at once. New labels are added, and with knn new words as well. Documents whose ids the model
-    knows are skipped, so the same file may be given again. The command says when to fit again.
+    New documents vote at once. New labels are added; with auto and knn, new words as well. Documents whose ids the
+    model knows are skipped, so the same file may be given again. The command says when to fit again.
 
     zipfel update model new.jsonl --out model2
 

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from zipfel.config import Config
 from zipfel.evidence.shape import Shape
 from zipfel.evidence.training_set import TrainingSet
+from zipfel.kernels.sparse_rows import with_columns
 from zipfel.points import NO_SOURCES, Points, Sources, Vectors
 from zipfel.run import Run
 from zipfel.state import State
@@ -129,6 +130,11 @@ class Asked:
         self._found: dict[str, Any] = {} if near is None else {"near": near}
 
     @property
+    def fitted_rows(self) -> sp.csr_matrix:
+        """The rows without features that came with updates."""
+        return self.once("fitted rows", lambda: with_columns(self.X, self.training.n_fitted_features))
+
+    @property
     def near(self) -> Near:
         """Neighbours by words."""
         return self.once("near", lambda: Near(*self.training.words.search(self.X, self._n_neighbors)))
@@ -163,6 +169,20 @@ class More:
     new_labels: Array
     n_neighbors: int
     vectors: Vectors | None = None
+
+    @property
+    def fitted_rows(self) -> sp.csr_matrix:
+        """The rows without features that came with updates."""
+        return with_columns(self.X, self.training.n_fitted_features)
+
+    def near(self, rows: slice) -> Near:
+        """Neighbours by words of some of the new points among all points, without themselves."""
+        ids, cosines = self.training.words.search(self.X[rows], self.n_neighbors + 1)
+        own = np.arange(self.training.n_points - self.X.shape[0], self.training.n_points)[rows, None]
+        others = ids != own
+        others[others.all(axis=1), -1] = False
+        shape = len(ids), ids.shape[1] - 1
+        return Near(ids[others].reshape(shape), cosines[others].reshape(shape))
 
 
 class Part(ABC):

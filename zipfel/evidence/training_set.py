@@ -20,14 +20,16 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """words: rows of the training points, by which they are found; Y: (n, n_labels) their labels."""
+    """words: rows of the training points, by which they are found; Y: (n, n_labels) their labels; n_fitted_features:
+    features that the model was fitted on. Updates add others, which only neighbours and classifiers use."""
 
     words: WordIndex
     Y: sp.csr_matrix
+    n_fitted_features: int
 
     @classmethod
     def of(cls, points: Points) -> TrainingSet:
-        return cls(WordIndex.build(points.X, np.diff(points.Y.indptr) > 0), points.Y)
+        return cls(WordIndex.build(points.X, np.diff(points.Y.indptr) > 0), points.Y, points.n_features)
 
     @property
     def n_points(self) -> int:
@@ -35,7 +37,7 @@ class TrainingSet:
 
     @property
     def n_features(self) -> int:
-        return int(self.words.rows.shape[1])
+        return self.words.shape[1]
 
     @property
     def n_labels(self) -> int:
@@ -65,19 +67,19 @@ class TrainingSet:
         return np.argsort(-self.counts, kind="stable")[: np.count_nonzero(self.counts)]
 
     def joined(self, more: Points) -> TrainingSet:
-        """With more points behind its own; either may have more labels."""
+        """With more points behind its own, which may have more features; either may have more labels."""
         words = self.words.joined(more.X, np.diff(more.Y.indptr) > 0)
-        return TrainingSet(words, joined_labels(self.Y, more.Y))
+        return TrainingSet(words, joined_labels(self.Y, more.Y), self.n_fitted_features)
 
     def state(self) -> dict[str, Array]:
         return {**pack_csr("Y", self.Y), **under("words", self.words.state())}
 
     @classmethod
-    def restored(cls, state: State, n_features: int, n_labels: int) -> TrainingSet:
+    def restored(cls, state: State, n_features: int, n_labels: int, n_fitted_features: int) -> TrainingSet:
         """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
         Y = unpack_csr(state, "Y", (n_points, n_labels))
-        return cls(WordIndex.restored(state.part("words"), n_points, n_features), Y)
+        return cls(WordIndex.restored(state.part("words"), n_points, n_features), Y, n_fitted_features)
 
 
 def label_counts(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:

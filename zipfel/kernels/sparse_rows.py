@@ -75,6 +75,22 @@ def with_entries(X: sp.csr_matrix, kept: Array) -> sp.csr_matrix:
     return sp.csr_matrix((X.data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
 
 
+def with_columns(X: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
+    """X with only its first columns, or with empty ones behind its own; X itself where it has so many. A row that loses
+    entries keeps its length, unless it loses all."""
+    if X.shape[1] == n_columns:
+        return X
+    kept = X.indices < n_columns
+    if kept.all():
+        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_columns))
+    cut = with_entries(X, kept)
+    cut = sp.csr_matrix((cut.data, cut.indices, cut.indptr), shape=(X.shape[0], n_columns))
+    before, after = row_lengths(X), row_lengths(cut)
+    factor = np.where(after > 0, before / np.where(after > 0, after, 1), 1)
+    cut.data = (cut.data * np.repeat(factor, np.diff(cut.indptr))).astype(np.float32)
+    return cut
+
+
 def has_entries(X: sp.csr_matrix, columns: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """(n,) which rows have an entry that is not 0 in one of the columns (n_columns,)."""
     counts = np.append(0, np.cumsum(columns[X.indices] & (X.data != 0)))
@@ -91,3 +107,13 @@ def values_at(matrix: sp.csr_matrix, row: int, columns: Array) -> Array:
     place = np.minimum(np.searchsorted(own, columns), len(own) - 1)
     found: Array = np.where(own[place] == columns, values[place], np.float32(0))
     return found
+
+
+def without_unknown(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
+    """X (n, n_features) with rows without any known feature empty; X itself if there are none."""
+    is_known = known[X.indices]
+    if is_known.all():  # the usual case, kept fast for single documents
+        return X
+    counts = np.append(0, np.cumsum(is_known))
+    unknown = np.diff(counts[X.indptr]) == 0
+    return with_entries(X, np.repeat(~unknown, np.diff(X.indptr))) if unknown.any() else X

@@ -6,7 +6,8 @@ margins = model.score(X, labels)                         # (n, k) for labels (n,
 """
 
 from zipfel.linear.classifiers import LinearClassifiers, LinearConfig, damped
+from zipfel.linear.continuing import continued
 from zipfel.linear.extending import extended
 from zipfel.linear.problems import Problems, with_random_negatives
 
-__all__ = ["LinearClassifiers", "LinearConfig", "Problems", "damped", "extended", "with_random_negatives"]
+__all__ = ["LinearClassifiers", "LinearConfig", "Problems", "continued", "damped", "extended", "with_random_negatives"]

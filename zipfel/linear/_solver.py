@@ -95,7 +95,7 @@ def _shuffle(order: Array, size: int, state: int) -> int:
 def _warm_start(
     w: Array, docs: Array, n_positive: int, alpha: Array, x_ptr: Array, x_idx: Array, x_val: Array
 ) -> float:
-    """Puts into `w` (zero before) what the dual variables stand for; returns the bias."""
+    """Adds to `w` what the dual variables stand for; returns what they add to the bias."""
     bias = np.float32(0.0)
     for i in range(len(docs)):
         if alpha[i] > 0:
@@ -107,8 +107,9 @@ def _warm_start(
 
 
 @njit(cache=True, nogil=True)
-def _solve(
+def solve_one(
     w: Array,
+    bias: float,
     docs: Array,
     n_positive: int,
     alpha: Array,
@@ -122,12 +123,12 @@ def _solve(
     max_iterations: int,
     seed: int,
 ) -> float:
-    """One label's problem: leaves the weights in `w` (zero before) and the dual variables in `alpha`; returns the bias.
+    """One label's problem, from `w`, `bias` and what `alpha` adds on: changes `w` and `alpha`, returns the bias.
 
     docs: its documents, the first n_positive of them positive. costs: (2,) C of negatives and of positives.
     """
     n = len(docs)
-    bias = _warm_start(w, docs, n_positive, alpha, x_ptr, x_idx, x_val)
+    bias = np.float32(bias) + _warm_start(w, docs, n_positive, alpha, x_ptr, x_idx, x_val)
     order, little = np.arange(n), min(_LITTLE * tolerance / costs[0], 0.1)
     total = alpha.sum()  # gains: twice what the dual objective rises by
     active, limit = n, _CLEAR if total > 0 else np.inf
@@ -240,8 +241,8 @@ def solve_labels(
         a, b = ptr[label], ptr[label + 1]
         if n_positive[label] == 0:
             continue
-        biases[label - first] = _solve(
-            w, docs[a:b], n_positive[label], alpha[a:b], x_ptr, x_idx, x_val, square,
+        biases[label - first] = solve_one(
+            w, 0.0, docs[a:b], n_positive[label], alpha[a:b], x_ptr, x_idx, x_val, square,
             costs, logistic, tolerance, max_iterations, seed + label,
         )  # fmt: skip
         found = _take_weights(w, docs[a:b], alpha[a:b], x_ptr, x_idx, threshold, features, weights)

@@ -23,7 +23,7 @@ from zipfel.system.threads import at_once, get_threads, over_blocks
 Array = npt.NDArray[Any]
 
 DEFAULT_COST = 0.3
-_RUNS_A_THREAD = 8
+RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and threads should end together."""
 _AT_A_TIME = 1 << 20
 """Weights that are looked at at a time: of a million points there are a hundred million."""
@@ -69,7 +69,7 @@ class LinearClassifiers:
         default: as many as others use."""
         threads = threads or get_threads()
         c, X = self.config, damped(X, self.config.damping)
-        rows, square = _for_kernels(X), 1.0 + np.square(row_lengths(X))
+        rows, square = for_kernels(X), 1.0 + np.square(row_lengths(X))
         cost = DEFAULT_COST if c.cost is None else c.cost
         costs = np.array([cost, cost * c.positive_cost])
 
@@ -101,6 +101,10 @@ class LinearClassifiers:
         """(n_labels + 1,) where each label's weights end, counted through all labels."""
         return self._arrays[0]
 
+    @property
+    def n_labels(self) -> int:
+        return len(self.bias_)
+
     def score(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """(n, k) margins x . w_l + b_l of the labels (n, k) of each row; -inf where a label is -1."""
         shards = current_label_shards()
@@ -111,7 +115,7 @@ class LinearClassifiers:
     def score_here(self, X: sp.csr_matrix, labels: Array) -> npt.NDArray[np.float32]:
         """`score` by this process, whoever scores otherwise."""
         out = np.empty(labels.shape, dtype=np.float32)
-        rows, ids = _for_kernels(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
+        rows, ids = for_kernels(damped(X, self.config.damping)), labels.astype(np.int64, copy=False)
 
         def by_label(start: int, stop: int) -> None:
             dense = np.zeros(X.shape[1], dtype=np.float32)
@@ -193,17 +197,19 @@ class LinearClassifiers:
         lacking = {"indptr", "features", "weights", "scale", "bias"} - set(arrays)
         if lacking:
             raise ModelFileError(f"the classifiers in the model lack {', '.join(sorted(lacking))}")
-        indptr, features = arrays["indptr"].astype(np.int64), arrays["features"].astype(np.int32)
+        indptr, features = arrays["indptr"].astype(np.int64), arrays["features"]
         weights, scale, bias = arrays["weights"], arrays["scale"], arrays["bias"].astype(np.float32)
         sound = (
             indptr.shape == (n_labels + 1,)
+            and features.dtype.kind in "iu"
+            and weights.dtype in (np.int8, np.float16, np.float32)
             and bias.shape == (n_labels,)
             and scale.shape == (n_labels,)
             and features.shape == weights.shape == (int(indptr[-1]),)
             and int(indptr[0]) == 0
             and bool((indptr[1:] >= indptr[:-1]).all())  # differences could wrap around
             and (len(features) == 0 or (int(features.min()) >= 0 and int(features.max()) < n_features))
-            and all(bool(np.isfinite(a).all()) for a in (weights, scale, bias))
+            and all(bool(np.isfinite(a).all()) for a in (weights, scale, bias) if a.dtype.kind == "f")
         )
         if not sound:
             raise ModelFileError("the classifiers in the model are damaged: their arrays do not fit each other")
@@ -233,9 +239,9 @@ def _solved(shared: tuple[Any, ...], problems: Problems, seed: int, threads: int
     """What `_solve_run` gives for all labels, in runs: in threads, or by an executor's workers where there is one."""
     executor = current_executor()
     if executor is None or len(problems.docs) < _WORTH_SENDING:
-        runs = problems.runs(_RUNS_A_THREAD * threads)
+        runs = problems.runs(RUNS_A_THREAD * threads)
         return at_once(*(partial(_solve_run, *shared, *_task(problems, run, seed)) for run in runs), threads=threads)
-    runs = problems.runs(_RUNS_A_THREAD * executor.n_workers)
+    runs = problems.runs(RUNS_A_THREAD * executor.n_workers)
     found = executor.map(solve_labels_of_shard, shared, [_task(problems, run, seed) for run in runs])
     for (first, last), (*_, dual) in zip(runs, found, strict=True):
         problems.dual[problems.ptr[first] : problems.ptr[last]] = dual
@@ -297,10 +303,10 @@ def _solve_run(
     )  # fmt: skip
     found = sp.csr_matrix((weights, features, np.append(0, np.cumsum(counts))), shape=(len(counts), n_features))
     found = found.tocsc().tocsr()  # columns rise now; sorting them takes twice the time
-    return counts, found.indices, *_rounded(found.data, found.indptr, precision), bias
+    return counts, found.indices, *rounded_weights(found.data, found.indptr, precision), bias
 
 
-def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Array]:
+def rounded_weights(weights: Array, indptr: Array, precision: str) -> tuple[Array, Array]:
     """Weights in their saved form, and each label's scale (1 but for int8)."""
     counts = np.diff(indptr)
     scale = np.ones(len(counts), dtype=np.float32)
@@ -312,7 +318,7 @@ def _rounded(weights: Array, indptr: Array, precision: str) -> tuple[Array, Arra
     return np.rint(weights / np.repeat(scale, counts)).astype(np.int8), scale
 
 
-def _for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
+def for_kernels(X: sp.csr_matrix) -> tuple[Array, Array, Array]:
     """One set of types, so that each kernel is compiled once. Columns are sorted and distinct, as the kernels need
     them. They are unsigned, as the check for a negative index would cost a third of the time."""
     X = canonical(X)

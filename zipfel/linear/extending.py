@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,15 @@ def extended(
     parts = [each.state() for each in (model, learnt) if each is not None]
     no = {"indptr": np.zeros(2, np.int64), "scale": np.ones(1), "bias": -np.ones(1)}
     parts = [*parts, no | {name: parts[0][name][:0] for name in ("weights", "features")}]
-    n_features, known = model.weights_.shape[1], len(model.bias_)
-    order = np.full(n_labels, known + len(new))
-    order[:known], order[new] = np.arange(known), known + np.arange(len(new))
+    order = np.full(n_labels, model.n_labels + len(new))
+    order[: model.n_labels], order[new] = np.arange(model.n_labels), model.n_labels + np.arange(len(new))
+    return picked(parts, order, int(X.shape[1]), model.config)
+
+
+def picked(
+    parts: Sequence[Mapping[str, Array]], order: Array, n_features: int, config: LinearConfig
+) -> LinearClassifiers:
+    """The classifiers of the labels `order`, counted through several `LinearClassifiers.state()`."""
     stored = parts[0]["weights"].dtype
     exact = np.float32 if stored == np.float16 else stored  # scipy can't pick rows of float16
     stacked = [
@@ -42,4 +49,4 @@ def extended(
     rows = sp.vstack(stacked, format="csr")[order]
     arrays = {"indptr": rows.indptr, "features": rows.indices, "weights": rows.data.astype(stored)}
     arrays |= {name: np.concatenate([part[name] for part in parts])[order] for name in ("scale", "bias")}
-    return LinearClassifiers.restored(arrays, n_features, n_labels, model.config)
+    return LinearClassifiers.restored(arrays, n_features, len(order), config)

@@ -40,14 +40,14 @@ from zipfel.evidence.selection import verdicts
 from zipfel.evidence.shape import Shape
 from zipfel.evidence.training_set import TrainingSet, label_counts, new_labels
 from zipfel.explanation import Explanation
-from zipfel.kernels.sparse_rows import with_entries
+from zipfel.kernels.sparse_rows import without_unknown
 from zipfel.linear import damped
 from zipfel.methods.auto_config import PRESETS, AutoConfig
 from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.methods.registry import make_method
 from zipfel.metrics import Propensity
-from zipfel.neighbors.centring import centre_of, centred
+from zipfel.neighbors.centring import centre_of, centred, with_features
 from zipfel.points import NO_SOURCES, Sources
 from zipfel.ranking import Ranking
 from zipfel.run import Run
@@ -81,6 +81,7 @@ class Auto(Method):
     name: ClassVar[str] = "auto"
     title: ClassVar[str] = "neighbours, classifiers and other kinds of evidence, joined by a judge"
     holds_out: ClassVar[bool] = True
+    takes_new_features: ClassVar[bool] = True
     point_bytes: ClassVar[int] = 6_000
     reads_sources: ClassVar[bool] = True
     by_workers: ClassVar[str] = "tasks"
@@ -202,7 +203,8 @@ class Auto(Method):
         )
         for part in self.ensemble_.parts:
             own = part.known_features()
-            known = known if own is None else known | own
+            if own is not None:
+                known[: len(own)] |= own
         return known
 
     # -- prediction
@@ -216,7 +218,7 @@ class Auto(Method):
     def _asked(self, X: sp.csr_matrix, sources: Sources) -> Asked:
         """A document without any known feature counts as empty."""
         X = damped(centred(X, self.centre_), self.damping_)
-        return Asked(_without_unknown(X, self._known_features), self.training_, self._n_near, sources=sources)
+        return Asked(without_unknown(X, self._known_features), self.training_, self._n_near, sources=sources)
 
     def predict(self, X: sp.csr_matrix, k: int, sources: Sources = NO_SOURCES) -> Ranking:
         size = max(1, _BLOCK * _USUAL // max(_USUAL, min(k, self.training_.n_labels)))  # fewer where k is large
@@ -241,14 +243,16 @@ class Auto(Method):
         return np.asarray(ranking.scores - bonus, dtype=np.float32)
 
     def partial_fit(self, points: Points) -> None:
-        """New points become neighbours, by words and by codes. New labels get classifiers. Encoders, the judge and the
-        classifiers of known labels stay as they are."""
-        X = damped(centred(points.X, self.centre_), self.damping_)
+        """New points become neighbours, by words and by codes. Classifiers of known labels learn from them, and new
+        labels get classifiers. New features count for neighbours and classifiers. Encoders and the judge stay as they
+        are."""
+        centre = with_features(self.centre_, points.n_features)
+        X = damped(centred(points.X, centre), self.damping_)
         training = self.training_.joined(Points(X, points.Y))
         new = new_labels(training.Y, self.training_.n_points)
         more = More(X, training, new, self._n_near, points.vectors)
         parts = tuple(part.joined(more) for part in self.ensemble_.parts)
-        self.training_, self.ensemble_ = training, Ensemble(parts, self.ensemble_.width)
+        self.training_, self.ensemble_, self.centre_ = training, Ensemble(parts, self.ensemble_.width), centre
         self._forget()
 
     def explain(self, x: sp.csr_matrix, labels: Sequence[int], sources: Sources = NO_SOURCES) -> Explanation:
@@ -274,12 +278,10 @@ class Auto(Method):
             state = part.state()
             arrays |= under(f"part.{part.name}", state.arrays)
             facts[part.name] = dict(state.facts)
-        plan = [asdict(tried) for tried in self.plan_]
-        shape = asdict(self.shape_)
-        return State(
-            arrays,
-            {"judge": self.judge_.facts(), "damping": self.damping_, "plan": plan, "shape": shape, "parts": facts},
-        )
+        plan, shape = [asdict(tried) for tried in self.plan_], asdict(self.shape_)
+        kept = {"damping": self.damping_, "plan": plan, "shape": shape, "parts": facts}
+        judge, n_fitted = self.judge_.facts(), self.training_.n_fitted_features
+        return State(arrays, {"judge": judge, "n_fitted_features": n_fitted, **kept})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.shape_, self.plan_ = (
@@ -288,10 +290,12 @@ class Auto(Method):
         )
         self.config_ = _resolved(self.config, self.shape_)
         self.damping_ = state.fact("damping", low=0.1, high=2)
-        self.centre_ = state.array("centre", shape=(n_features,)) if "centre" in state.arrays else None
-        if self.centre_ is not None and self.centre_.dtype != np.float32:
-            raise ModelFileError(f"the array 'centre' in the model is of {self.centre_.dtype}, not of float32")
-        self.training_ = TrainingSet.restored(state, n_features, n_labels)
+        self.centre_ = state.array("centre", ndim=1) if "centre" in state.arrays else None
+        if self.centre_ is not None and (self.centre_.dtype != np.float32 or len(self.centre_) != n_features):
+            raise ModelFileError(f"the model's centre must be {n_features} numbers of float32")
+        is_there = "n_fitted_features" in state.facts  # not in older models: they have no other features
+        n_fitted = int(state.fact("n_fitted_features", low=0, high=n_features)) if is_there else n_features
+        self.training_ = TrainingSet.restored(state, n_features, n_labels, n_fitted)
         facts, parts = state.facts.get("parts"), []
         for name in (tried.part for tried in self.plan_ if tried.kept):
             if name not in ALL_PARTS or not isinstance(facts, dict) or not isinstance(facts.get(name), dict):
@@ -348,13 +352,3 @@ def _with_verdict(tried: Tried, is_there: bool, verdict: Any) -> Tried:
         return replace(tried, kept=True)
     why = "" if verdict.kept else "held-out documents are predicted as well without it"
     return replace(tried, **{**asdict(verdict), "why": why})
-
-
-def _without_unknown(X: sp.csr_matrix, known: Array) -> sp.csr_matrix:
-    """X (n, n_features) with rows without any known feature empty; X itself if there are none."""
-    is_known = known[X.indices]
-    if is_known.all():  # the usual case, kept fast for single documents
-        return X
-    counts = np.append(0, np.cumsum(is_known))
-    unknown = np.diff(counts[X.indptr]) == 0
-    return with_entries(X, np.repeat(~unknown, np.diff(X.indptr))) if unknown.any() else X

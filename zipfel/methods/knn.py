@@ -161,7 +161,7 @@ class Knn(Method):
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         n_points, n_neighbors = int(state.fact("n_points", low=0)), int(state.fact("n_neighbors", low=1))
         self.rule_ = Rule(n_neighbors, state.fact("sharpness", low=0), state.fact("rarity", low=0, high=1))
-        whole = State({**state.arrays, "X.data": state.array("X.data", ndim=1).astype(np.float32)})
+        whole = State({**state.arrays, "X.data": state.array("X.data", ndim=1).astype(np.float32, copy=False)})
         self.index_ = SparseIndex(unpack_csr(whole, "X", (n_points, n_features)))
         self.Y_ = unpack_csr(state, "Y", (n_points, n_labels))
         self.ballots_, self.priors_ = self._ballots(self.rule_.rarity), label_priors(self.Y_)

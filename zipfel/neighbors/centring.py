@@ -33,6 +33,11 @@ def centre_of(X: sp.csr_matrix) -> Centre | None:
     return np.where(common, means, 0).astype(np.float32)
 
 
+def with_features(centre: Centre | None, n_features: int) -> Centre | None:
+    """The centre with zeros for features that came with an update."""
+    return centre if centre is None else np.pad(centre, (0, n_features - len(centre)))
+
+
 def centred(X: sp.csr_matrix, centre: Centre | None) -> sp.csr_matrix:
     """Rows less the centre, of unit length; a row without values stays without. X itself where there is no centre."""
     if centre is None:

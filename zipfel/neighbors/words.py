@@ -14,6 +14,7 @@ from numba import njit
 from zipfel.errors import ModelFileError
 from zipfel.index.dense import DenseRows, is_dense
 from zipfel.index.sparse import SparseIndex, unit_csr
+from zipfel.kernels.sparse_rows import with_columns
 from zipfel.kernels.sparse_topk import kernel_arrays
 from zipfel.neighbors.votes import vote_weights
 
@@ -38,10 +39,17 @@ class WordIndex:
     def __init__(self, rows: sp.csr_matrix) -> None:
         """rows: (n, n_features), uint8, or int8 from -127 to 127; an empty row is never found."""
         self.rows = rows
-        unit = unit_csr(rows)
-        self._index: SparseIndex | DenseRows = (
-            DenseRows(unit) if is_dense(rows) else SparseIndex(unit, keeps_rows=False)
-        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n_features)"""
+        return int(self.rows.shape[0]), int(self.rows.shape[1])
+
+    @cached_property
+    def _index(self) -> SparseIndex | DenseRows:
+        """Made for the first search."""
+        unit = unit_csr(self.rows)
+        return DenseRows(unit) if is_dense(self.rows) else SparseIndex(unit, keeps_rows=False)
 
     @cached_property
     def can_vote(self) -> npt.NDArray[np.bool_]:
@@ -69,18 +77,20 @@ class WordIndex:
         return cls(_rounded(X))
 
     def joined(self, X: sp.csr_matrix, voters: Array) -> WordIndex:
-        """With more rows behind its own. A feature that none of its rows has was passed over as too frequent, and is
-        again; unless there was room for all."""
+        """With more rows behind its own, which may have more features. A feature that none of its rows has was passed
+        over as too frequent, and is again; unless there was room for all, or it is new."""
         counts = np.bincount(self.rows.indices, minlength=X.shape[1]).astype(np.float64)
         room_for_all = (counts**2).sum() + len(self) ** 2 <= _allowed(len(self), self.rows.nnz)
-        more = _rounded(X, (counts > 0) | room_for_all, voters)
-        if more.dtype != self.rows.dtype:  # one of them has negative values: 127 is the most in both
-            rows = sp.vstack([self.rows.astype(np.float32), more.astype(np.float32)], format="csr")
+        searched = (counts > 0) | room_for_all
+        searched[self.shape[1] :] = True
+        own, more = with_columns(self.rows, int(X.shape[1])), _rounded(X, searched, voters)
+        if more.dtype != own.dtype:  # one of them has negative values: 127 is the most in both
+            rows = sp.vstack([own.astype(np.float32), more.astype(np.float32)], format="csr")
             return WordIndex(_rounded(rows))
-        return WordIndex(sp.vstack([self.rows, more], format="csr"))
+        return WordIndex(sp.vstack([own, more], format="csr"))
 
     def __len__(self) -> int:
-        return int(self.rows.shape[0])
+        return self.shape[0]
 
     def search(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """(n, m) rows of train, nearest first, -1 pads, and (n, m) cosines, 0 there."""
@@ -100,7 +110,7 @@ class WordIndex:
         return ids.astype(np.int32), cosines
 
     def state(self) -> dict[str, Array]:
-        narrow = np.uint16 if self.rows.shape[1] <= np.iinfo(np.uint16).max else np.int32
+        narrow = np.uint16 if self.shape[1] <= np.iinfo(np.uint16).max else np.int32
         rows = self.rows
         return {
             "indptr": rows.indptr.astype(np.int64),

@@ -16,8 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import mmap
 import os
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
@@ -76,22 +78,50 @@ def read_tensors(file: Source, size: int) -> tuple[Arrays, dict[str, str]]:
 
     The header is checked against the size before memory is taken, so that a small file can't ask for much.
     """
+    places, facts = _places(file, size)
+    arrays = {}
+    for name, _, dtype, shape in sorted(places, key=lambda place: place[1]):
+        array = np.empty(shape, dtype=dtype)
+        _fill(file, array.reshape(-1).view(np.uint8))
+        arrays[name] = array
+    return {name: arrays[name] for name, *_ in places}, facts
+
+
+def map_tensors(file: BufferedReader, size: int) -> Arrays:
+    """The arrays of an open file of `size` bytes, mapped into memory: a page is read when it is first looked at, and
+    written pages are the process's own. ValueError where it is not of the format. The file may be closed and removed
+    afterwards, but must not be cut."""
+    places, _ = _places(file, size)
+    mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
+    found = {}
+    for name, begin, dtype, shape in places:
+        array = np.frombuffer(mapped, dtype=np.uint8, count=math.prod(shape) * dtype.itemsize, offset=begin)
+        if begin % dtype.itemsize:  # of a file by another program
+            array = array.copy()
+        found[name] = array.view(dtype).reshape(shape)
+    return found
+
+
+_Place = tuple[str, int, np.dtype[Any], tuple[int, ...]]
+
+
+def _places(file: Source, size: int) -> tuple[list[_Place], dict[str, str]]:
+    """(name, where in the file, dtype, shape) of the arrays in the header's order, and the facts: checked, so that the
+    arrays fill the file."""
     header, start = _read_header(file, size)
     facts = header.pop("__metadata__", {})
-    places = sorted(((_entry(name, entry), name) for name, entry in header.items()), key=lambda item: item[0][0])
-    end, arrays = 0, {}
-    for (begin, end_of_this, dtype, shape), name in places:
+    entries = {name: _entry(name, entry) for name, entry in header.items()}
+    end = 0
+    for name, (begin, end_of_this, *_) in sorted(entries.items(), key=lambda item: item[1][:2]):
         if begin != end:
             raise ValueError(f"the array {name!r:.60} does not begin where the one before it ends")
         end = end_of_this
         if start + end > size:
             raise ValueError(f"the array {name!r:.60} ends behind the end of the file")
-        array = np.empty(shape, dtype=dtype)
-        _fill(file, array.reshape(-1).view(np.uint8))
-        arrays[name] = array
     if start + end != size:
         raise ValueError(f"{size - start - end} bytes are left over behind the arrays")
-    return {name: arrays[name] for name in header}, {str(k): str(v) for k, v in facts.items()}
+    places = [(name, start + begin, dtype, shape) for name, (begin, _, dtype, shape) in entries.items()]
+    return places, {str(k): str(v) for k, v in facts.items()}
 
 
 def _read_header(file: Source, size: int) -> tuple[dict[str, Any], int]:

@@ -40,7 +40,7 @@ class BridgePart(Part):
         return cls(Dictionary.learn(points.X, points.Y, names.matcher.names))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
-        strongest, together = np.moveaxis(self.dictionary.scores(asked.X, labels), 2, 0)
+        strongest, together = np.moveaxis(self.dictionary.scores(asked.fitted_rows, labels), 2, 0)
         return [np.log1p(strongest / np.float32(_FAINT)), np.ascontiguousarray(together)]
 
     def state(self) -> State:
@@ -48,4 +48,4 @@ class BridgePart(Part):
 
     @classmethod
     def restored(cls, config: Any, state: State, training: TrainingSet) -> BridgePart:  # noqa: ARG003 - has none
-        return cls(Dictionary.restored(state, training.n_features, training.n_labels))
+        return cls(Dictionary.restored(state, training.n_fitted_features, training.n_labels))

@@ -16,7 +16,7 @@ from zipfel.config import param
 from zipfel.evidence.part import Array, Asked, ByFeature, Codes, Fold, More, Part
 from zipfel.evidence.training_set import TrainingSet
 from zipfel.kernels.sparse_rows import with_entries
-from zipfel.linear import LinearClassifiers, LinearConfig, Problems, extended, with_random_negatives
+from zipfel.linear import LinearClassifiers, LinearConfig, Problems, continued, extended, with_random_negatives
 from zipfel.neighbors.votes import cast_votes
 from zipfel.neighbors.words import weights_by_cosine
 from zipfel.state import State
@@ -89,10 +89,11 @@ class ClassifiersPart(Part):
         return self.model.has_weight()
 
     def joined(self, more: More) -> ClassifiersPart:
-        n_random = self.config.random_negatives or 0
+        """Known labels learn from the new points alone, new ones from these and from known points near to them."""
+        n_random, n_labels = self.config.random_negatives or 0, more.training.n_labels
+        model = continued(self.model, more.X, _problems_of_new_points(self.config, more, self.model.n_labels))
         close = nearest_labels(more, n_random) if len(more.new_labels) else None
-        X, n_labels = more.training.words.unit_rows, more.training.n_labels
-        model = extended(self.model, X, n_labels, more.new_labels, close, self.config)
+        model = extended(model, more.training.words.unit_rows, n_labels, more.new_labels, close, self.config)
         return ClassifiersPart(model, self.config)
 
     def state(self) -> State:
@@ -133,6 +134,24 @@ def _problems(fold: Fold, lists: Array, before: _Learnt | None) -> Problems:
     if before is not None:
         problems.start_from(before.problems)
     return problems
+
+
+def _problems_of_new_points(c: ClassifiersConfig, more: More, n_known: int) -> Problems:
+    """On the new points alone, of the known labels that have been learnt from other points."""
+    assert c.shortlist is not None  # the rules have set it
+    Y, n_before = more.training.Y, more.training.n_points - more.X.shape[0]
+    found = np.empty((more.X.shape[0], c.shortlist), dtype=np.int32)
+    for a in range(0, len(found), _BLOCK):
+        near = more.near(slice(a, a + _BLOCK))
+        weights = weights_by_cosine(near.cosines).sum(axis=2, keepdims=True)
+        found[a : a + _BLOCK] = cast_votes(near.ids, weights, Y, c.shortlist)[0]
+    rng = np.random.default_rng(n_before)
+    lists = with_random_negatives(found, more.training.n_labels, c.random_negatives or 0, rng)
+    learnt = np.zeros(more.training.n_labels, dtype=bool)
+    learnt[:n_known] = np.bincount(Y.indices[: Y.indptr[n_before]], minlength=more.training.n_labels)[:n_known] > 0
+    lists[~learnt[lists]] = -1
+    own = sp.csr_matrix(Y[n_before:])
+    return Problems.build(with_entries(own, learnt[own.indices])[:, :n_known], lists)
 
 
 _HARD = 100

@@ -153,7 +153,7 @@ class EmbeddingsPart(SpacePart):
 
     @classmethod
     def restored(cls, config: Any, state: State, training: TrainingSet) -> EmbeddingsPart:  # noqa: ARG003 - has none
-        space = Space.restored(cls.Encoder, state.arrays, training.Y, training.n_features)
+        space = Space.restored(cls.Encoder, state.arrays, training.Y, training.n_fitted_features)
         odds = state.facts.get("odds")
         blend = None if odds is None else Blend.from_facts(dict(odds), _ODDS)
         return cls(space, centres=_centres(space, training.Y), odds=blend)

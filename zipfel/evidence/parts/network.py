@@ -47,11 +47,11 @@ class NetworkPart(Part):
         return cls(training.network(), None if fold.is_final else training)
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
-        return self.model.opinions(asked.X, labels)
+        return self.model.opinions(asked.fitted_rows, labels)
 
     def state(self) -> State:
         return State(self.model.state())
 
     @classmethod
     def restored(cls, config: Any, state: State, training: TrainingSet) -> NetworkPart:  # noqa: ARG003 - in the state
-        return cls(Network.restored(state.arrays, training.n_features, training.n_labels))
+        return cls(Network.restored(state.arrays, training.n_fitted_features, training.n_labels))

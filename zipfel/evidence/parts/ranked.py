@@ -63,7 +63,7 @@ class RankedPart(Part):
         return cls(system, fold.points.n_labels)
 
     def _ranking(self, asked: Asked) -> Ranking:
-        return asked.once(self.name, lambda: self.system.predict(asked.X, min(_WIDTH, self.n_labels)))
+        return asked.once(self.name, lambda: self.system.predict(asked.fitted_rows, min(_WIDTH, self.n_labels)))
 
     def proposals(self, asked: Asked) -> Proposals:
         return Proposals(self._ranking(asked).labels[:, :_PROPOSED])
@@ -95,7 +95,7 @@ class RankedPart(Part):
         if not isinstance(facts, dict) or not isinstance(given, dict):
             raise ModelFileError(f"the part {cls.name!r} in the model is damaged")
         system = cls.make(given)
-        system.restore(State(state.arrays, facts), training.n_features, n_labels)
+        system.restore(State(state.arrays, facts), training.n_fitted_features, n_labels)
         return cls(system, n_labels)
 
 

@@ -31,7 +31,7 @@ class SpacePart(Part):
 
     def codes_of(self, asked: Asked) -> Codes:
         """(n, dim) of documents."""
-        return asked.once(self.name, lambda: self._encoded(asked.X, asked.vectors))
+        return asked.once(self.name, lambda: self._encoded(asked.fitted_rows, asked.vectors))
 
     @property
     def point_codes(self) -> Codes:
@@ -45,7 +45,7 @@ class SpacePart(Part):
         return self.space.encoder.opinions(self.codes_of(asked), labels)
 
     def joined(self: Self, more: More) -> Self:
-        codes = self._encoded(more.X, more.vectors)
+        codes = self._encoded(more.fitted_rows, more.vectors)
         return replace(self, space=self.space.joined(codes, more.training.Y, more.new_labels), learnt=None)
 
     def _encoded(self, X: sp.csr_matrix, vectors: Vectors | None) -> Codes:  # noqa: ARG002 - most read features
@@ -57,4 +57,4 @@ class SpacePart(Part):
 
     @classmethod
     def restored(cls: type[Self], config: Any, state: State, training: TrainingSet) -> Self:  # noqa: ARG003
-        return cls(Space.restored(cls.Encoder, state.arrays, training.Y, training.n_features))
+        return cls(Space.restored(cls.Encoder, state.arrays, training.Y, training.n_fitted_features))

@@ -61,7 +61,7 @@ class TreePart(Part):
         return cls(TreeClassifiers(tree, model), None if fold.is_final else _Learnt(problems.without_zeros(), rows))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
-        return self.model.opinions(asked.X, labels)
+        return self.model.opinions(asked.fitted_rows, labels)
 
     def joined(self, more: More) -> TreePart:
         return TreePart(self.model.widened(more.training.n_labels))
@@ -71,7 +71,7 @@ class TreePart(Part):
 
     @classmethod
     def restored(cls, config: Any, state: State, training: TrainingSet) -> TreePart:  # noqa: ARG003 - it is in the state
-        return cls(TreeClassifiers.restored(state.arrays, training.n_features, training.n_labels))
+        return cls(TreeClassifiers.restored(state.arrays, training.n_fitted_features, training.n_labels))
 
 
 def _codes(fold: Fold) -> Codes:
