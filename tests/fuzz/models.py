@@ -14,7 +14,6 @@ import argparse
 import copy
 import json
 import random
-import signal
 import sys
 import time
 import warnings
@@ -27,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.contract import QUICK
-from tests.fuzz.running import Outcome, run_cases
+from tests.fuzz.running import Outcome, run_cases, time_limit
 from zipfel import Zipfel
 from zipfel.errors import ZipfelError
 from zipfel.estimator.saved_state import MISFITS, files_of, restored
@@ -180,9 +179,8 @@ def child(cases: list[dict[str, Any]]) -> None:
         _use(restored(Zipfel, files(name)))  # compiles
     for case in cases:
         print("try", json.dumps(case), flush=True)
-        signal.alarm(SECONDS)
-        print("came", tried(case), flush=True)
-        signal.alarm(0)
+        with time_limit(SECONDS):
+            print("came", tried(case), flush=True)
 
 
 def search(cases: list[dict[str, Any]]) -> list[Outcome]:

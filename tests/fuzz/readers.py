@@ -13,7 +13,6 @@ import base64
 import hashlib
 import json
 import random
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from types import FrameType
 from typing import Any
 
 import zipfel.data.streams as streams
-from tests.fuzz.running import FINE, Outcome, run_cases
+from tests.fuzz.running import FINE, Outcome, run_cases, time_limit
 from zipfel.data import read, read_documents, read_vocabulary
 from zipfel.errors import ZipfelError
 
@@ -140,16 +139,15 @@ def _read(reader: Callable[[Path], object], path: Path) -> str:
 
 def child(seed: int, count: int) -> None:
     rng, reached = random.Random(seed), set[tuple[str, int]]()
+    tried("a.svm", SEEDS["a.svm"])  # compiles
     pool = [*SEEDS.items(), *((path.name.partition("-")[2], path.read_bytes()) for path in kept())]
     for i in range(-len(pool), count):
         name, data = pool[i] if i < 0 else rng.choice(pool)
         data = data if i < 0 else changed(data, rng)
         print("try", json.dumps({"name": name, "data": base64.b64encode(data).decode()}), flush=True)
         new: set[tuple[str, int]] = set()
-        signal.alarm(SECONDS)
-        with lines_reached(new):
+        with time_limit(SECONDS), lines_reached(new):
             came = tried(name, data)
-        signal.alarm(0)
         print("came", came, flush=True)
         if i >= 0 and new - reached:
             pool.append((name, data))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,19 @@ class Outcome:
     @property
     def is_fine(self) -> bool:
         return self.came in FINE
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Ends the process after so many seconds of its own processor time, or of waiting twenty times as long: a busy
+    machine makes no case slow."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(20 * seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.alarm(0)
 
 
 def run_cases(
