@@ -133,6 +133,20 @@ def crafted(files: ModelFiles, folder: Path, config: dict[str, Any] | None = Non
     return folder
 
 
+@pytest.mark.parametrize(("by", "who"), [("0.0.9", "zipfel 0.0.9"), (None, "another development version of zipfel")])
+def test_a_model_of_another_version_is_not_called_damaged(by: str | None, who: str, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    Zipfel("knn").fit(TEXTS, NAMES).save(folder)
+    files = load_model(folder)
+    kept = {name: array for name, array in files.arrays.items() if name != "method.Y.indptr"}
+    config = {**files.config, "facts": {}, **({"library_version": by} if by else {})}
+    config.pop("files")
+    save_model(folder, ModelFiles(config, kept, files.documents))
+    with pytest.raises(ModelFileError, match=rf"it was saved by {who}.*fit it again") as caught:
+        Zipfel.load(folder)
+    assert "damaged" not in str(caught.value).split("fit it again")[0]
+
+
 @pytest.fixture(scope="module", params=["knn", "centroid"])
 def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModelFiles:
     folder = tmp_path_factory.mktemp("model") / "m"

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from zipfel.data import Dataset, Vocabulary
 from zipfel.data.remarks import remarks_on, warn
-from zipfel.errors import ModelFileError, ParameterError
+from zipfel.errors import ParameterError
 from zipfel.estimator.conventions import Conventions, refuse_other_names
 from zipfel.estimator.deciding import Deciding
 from zipfel.estimator.encoding import embedded, path_of, training_vectors
@@ -30,7 +30,7 @@ from zipfel.estimator.inputs import (
 from zipfel.estimator.label_changes import NO_CHANGES
 from zipfel.estimator.probabilities import fit_calibrated, with_probabilities
 from zipfel.estimator.rows import RowMaker
-from zipfel.estimator.saved_state import MISFITS, files_of, restored, signature_of
+from zipfel.estimator.saved_state import MISFITS, files_of, misfit_error, restored, signature_of
 from zipfel.estimator.updating import Updating
 from zipfel.estimator.vocabularies import AnyVocabulary, as_vocabulary, in_label_order, label_texts, with_vocabulary
 from zipfel.explanation import Explained
@@ -168,6 +168,7 @@ class Zipfel(Deciding, Updating, Conventions):
         if self.threads is not None:
             run.threads = self.threads
             run.check()
+        run.propensity = weigh.A, weigh.B
         fresh = self._as_it_is()
         fresh.vocabulary_ = None
         if vocabulary is not None:
@@ -352,9 +353,8 @@ class Zipfel(Deciding, Updating, Conventions):
         ...
         zipfel.errors.ModelFileError: ...
         """
+        files = load_model(folder, verify)
         try:
-            return restored(cls, load_model(folder, verify))
-        except ModelFileError:
-            raise
+            return restored(cls, files)
         except MISFITS as error:
-            raise ModelFileError(f"{folder} is damaged: its parts do not fit together ({error})") from error
+            raise misfit_error(folder, files.config, error) from error

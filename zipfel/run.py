@@ -94,6 +94,7 @@ class Run:
     feature_names, label_names: of the columns, where they are known, e.g. to look up word vectors or a label hierarchy.
     label_texts: (label, name, whether it is a preferred one) of labels whose names may stand in texts.
     label_vectors: (n_labels, dim) the user's embeddings of the labels' names, a row of zeros where there is none.
+    propensity: A and B of PSP, the metric of rare labels; the bonus of auto for rare labels follows them.
     timings: seconds by phase, kept in the model and shown by `zipfel info`.
     curves: by phase, the loss and the validation metric of each epoch, kept in the model and shown by `zipfel report`.
     """
@@ -109,6 +110,7 @@ class Run:
     label_names: Sequence[str] | None = None
     label_texts: Sequence[tuple[int, str, bool]] = ()
     label_vectors: npt.NDArray[np.float32] | None = None
+    propensity: tuple[float, float] = (0.55, 1.5)
     signature: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     curves: dict[str, list[dict[str, float]]] = field(default_factory=dict)

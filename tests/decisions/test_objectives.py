@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from zipfel.decisions import OBJECTIVES, Objective, Thresholds
 from zipfel.errors import ParameterError
+from zipfel.metrics import Propensity
 from zipfel.ranking import Ranking
 
 COUNTS = np.array([1000, 200, 50, 3])
@@ -29,6 +31,12 @@ def test_precision_takes_the_likeliest_and_psp_the_rare() -> None:
     assert objective("precision").best(ranking, 2).labels.tolist() == [[2, 0]]
     assert objective("psp").best(ranking, 2).labels.tolist() == [[3, 2]]
     assert objective("coverage").best(ranking, 1).labels.tolist() == [[3]]
+
+
+def test_the_constants_of_psp_decide_what_rare_labels_are_worth() -> None:
+    ranking = ranked([[0.5, 0.2, 0.6, 0.45]])
+    even = replace(objective("psp"), propensity=Propensity(0.0, 1.5))  # A = 0: all labels have the same propensity
+    assert even.best(ranking, 2).labels.tolist() == [[2, 0]]
 
 
 def test_f1_leaves_out_what_costs_more_than_it_brings() -> None:

@@ -20,7 +20,7 @@ from zipfel.kernels.sparse_rows import without_unknown
 from zipfel.methods import Points, make_method
 from zipfel.methods.auto import Auto
 from zipfel.methods.popular import label_priors
-from zipfel.metrics import evaluate
+from zipfel.metrics import Propensity, evaluate
 from zipfel.run import Run
 
 UNSEEN = N_FEATURES - 1
@@ -170,6 +170,23 @@ def test_a_bonus_favours_rare_labels() -> None:
     counts = np.bincount(known().train.Y.indices, minlength=known().train.n_labels)
     mean = [counts[_fitted(tail=tail).predict(known().test.X, 2).labels].mean() for tail in (0.0, 20.0)]
     assert mean[1] < mean[0]
+
+
+def test_the_bonus_follows_the_propensity_of_the_run_also_after_loading_and_an_update() -> None:
+    params = {"only": "words,frequency", "tail": 1.0}
+    usual = _fitted(**params)
+    flat = fit("auto", known().train, run=Run(threads=1, propensity=(0.0, 1.5)), params=params)
+    assert isinstance(flat, Auto)
+    assert np.ptp(usual.training_.rarity) > 0 == np.ptp(flat.training_.rarity)
+    again = _again(flat)
+    again.partial_fit(known().valid)
+    assert again.training_.propensity == flat.training_.propensity == Propensity(0.0, 1.5)
+
+
+def test_a_wrong_name_of_a_part_is_told_before_there_are_data() -> None:
+    for name in ("only", "without"):
+        with pytest.raises(ParameterError, match=r"no part 'forrest' .did you mean 'forest'"):
+            make_method("auto", {name: "words, forrest"})
 
 
 def test_a_given_validation_set_is_learnt_from_in_the_end() -> None:

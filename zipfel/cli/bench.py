@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zipfel.cli.console import print_json, say
+from zipfel.cli.console import print_json, say, tell
 from zipfel.cli.options import DEFAULT_METHOD, Propensity, Threads
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def bench(
     if json:
         print_json({"runs": records})
         return
-    typer.echo(markdown(records))
+    tell(markdown(records))
     say(f"written: {', '.join(str(file) for file in (out / 'runs.jsonl', out / 'table.md', *pictures))}")
 
 

@@ -49,6 +49,11 @@ def say(text: str) -> None:
         typer.echo(printable(text), err=True)
 
 
+def tell(text: str) -> None:
+    """An answer for people, on stdout: `printable`, wherever that leads to."""
+    typer.echo(printable(text))
+
+
 def json_text(value: Mapping[str, Any]) -> str:
     """One line of JSON that begins with the schema's version; control characters are escaped."""
     text = json.dumps({"schema": SCHEMA, **value}, ensure_ascii=False)

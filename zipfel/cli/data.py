@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zipfel.cli.console import print_json, say
-from zipfel.cli.options import Force, Format, Json, LabelColumn, Labels, LabelSeparator, TextColumn
+from zipfel.cli.console import print_json, say, tell
+from zipfel.cli.fields import Fields, with_file_options
+from zipfel.cli.options import Force, Json
 
 if TYPE_CHECKING:
     from zipfel.data import Dataset
@@ -29,14 +30,12 @@ Salt = Annotated[str, typer.Option("--salt", help="Any word; another one gives a
 
 
 @app.command()
+@with_file_options
 def stats(
     file: Source,
-    format: Format = "auto",  # noqa: A002 - the flag's name
-    labels: Labels = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    label_separator: LabelSeparator = None,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Show sizes, means and a histogram of head, torso and tail labels.
 
@@ -44,7 +43,7 @@ def stats(
     """
     from zipfel.data import stats as measure
 
-    dataset = _read(file, format, labels, text_column, label_column, label_separator)
+    dataset = _read(file, fields)
     found = measure(dataset)
     if json:
         print_json({"name": dataset.name, **found.to_dict()})
@@ -55,17 +54,15 @@ def stats(
 
 
 @app.command()
+@with_file_options
 def convert(
     file: Source,
     out: Target,
     to: To = "auto",
-    format: Format = "auto",  # noqa: A002 - the flag's name
-    labels: Labels = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    label_separator: LabelSeparator = None,
     force: Force = False,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Write a data set in another format.
 
@@ -74,11 +71,12 @@ def convert(
     Example:  zipfel data convert bibtex-train.arff train.txt.gz
     """
     refuse_existing([out], file, force=force)
-    dataset = _read(file, format, labels, text_column, label_column, label_separator)
+    dataset = _read(file, fields)
     _write([(dataset, out)], to, as_json=json, source=file, force=force)
 
 
 @app.command()
+@with_file_options
 def split(
     file: Source,
     rest: Annotated[Path, typer.Argument(metavar="REST", help="Where the larger part goes.")],
@@ -86,13 +84,10 @@ def split(
     share: Annotated[float, typer.Option("--share", help="Share of rows that is held out, between 0 and 1.")] = 0.2,
     salt: Salt = "",
     to: To = "auto",
-    format: Format = "auto",  # noqa: A002 - the flag's name
-    labels: Labels = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    label_separator: LabelSeparator = None,
     force: Force = False,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Split a data set in two by a hash of each row's id, text or number. Every machine makes the same split.
 
@@ -104,24 +99,22 @@ def split(
     if rest.resolve() == held.resolve():
         raise ParameterError(f"REST and HELD are the same file, {rest}: the second part would replace the first")
     refuse_existing([rest, held], file, force=force)
-    parts = halve(_read(file, format, labels, text_column, label_column, label_separator), share, salt=salt)
+    parts = halve(_read(file, fields), share, salt=salt)
     _write(list(zip(parts, (rest, held), strict=True)), to, as_json=json, source=file, force=force)
 
 
 @app.command()
+@with_file_options
 def sample(
     file: Source,
     out: Target,
     rows: Annotated[int, typer.Option("--rows", "-n", help="How many rows to keep.", min=1)] = 1000,
     salt: Salt = "",
     to: To = "auto",
-    format: Format = "auto",  # noqa: A002 - the flag's name
-    labels: Labels = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    label_separator: LabelSeparator = None,
     force: Force = False,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Keep some rows, chosen by the hash that `split` uses. A larger sample contains the smaller one.
 
@@ -130,7 +123,7 @@ def sample(
     from zipfel.data import sample as pick
 
     refuse_existing([out], file, force=force)
-    dataset = _read(file, format, labels, text_column, label_column, label_separator)
+    dataset = _read(file, fields)
     _write([(pick(dataset, rows, salt=salt), out)], to, as_json=json, source=file, force=force)
 
 
@@ -170,20 +163,18 @@ def synth(
 
 
 @app.command()
+@with_file_options
 def pack(
     file: Source,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
-    format: Format = "auto",  # noqa: A002 - the flag's name
-    labels: Labels = None,
-    text_column: TextColumn = None,
-    label_column: LabelColumn = None,
-    label_separator: LabelSeparator = None,
     no_labels: Annotated[bool, typer.Option("--no-labels", help="Documents without labels, to predict.")] = False,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that parse text.", show_default="all cores")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace packed data of that name.")] = False,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Pack a data set into a folder of memory-mapped arrays, for data larger than memory.
 
@@ -196,13 +187,11 @@ def pack(
     from zipfel.data.packing import pack as pack_file
     from zipfel.system.threads import available_threads
 
-    fields = {"format": format, "labels": labels, "text_column": text_column, "label_column": label_column}
     with TerminalProgress().task(f"packing {Path(file).name}") as task:
         dataset = pack_file(
             file,
             out,
             **fields,  # type: ignore[arg-type]
-            label_separator=label_separator,
             need_labels=not no_labels,
             workers=workers or available_threads(),
             force=force,
@@ -215,7 +204,7 @@ def pack(
         facts = {"n_points": dataset.n_points, "n_features": dataset.n_features, "n_labels": dataset.n_labels}
         print_json({"packed": str(out), "bytes": size, **facts})
         return
-    typer.echo(f"{dataset.n_points:,} rows, {dataset.n_labels:,} labels -> {out} ({size / 1e6:,.1f} MB)")
+    tell(f"{dataset.n_points:,} rows, {dataset.n_labels:,} labels -> {out} ({size / 1e6:,.1f} MB)")
 
 
 @app.command()
@@ -233,28 +222,15 @@ def check(
     if json:
         print_json({"packed": str(folder), "sound": True, "n_points": dataset.n_points})
         return
-    typer.echo(f"{folder} is sound: {dataset.n_points:,} rows, {dataset.n_labels:,} labels")
+    tell(f"{folder} is sound: {dataset.n_points:,} rows, {dataset.n_labels:,} labels")
 
 
-def _read(
-    file: str,
-    format: str,  # noqa: A002 - as above
-    labels: str | None,
-    text_column: str | None,
-    label_column: str | None,
-    label_separator: str | None,
-) -> Dataset:
+def _read(file: str, fields: Fields) -> Dataset:
     from zipfel.data import read
 
+    given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     with _busy(f"reading {file}"):
-        dataset = read(
-            file,
-            format=format,
-            labels=labels,
-            text_column=text_column,
-            label_column=label_column,
-            label_separator=label_separator,
-        )
+        dataset = read(file, **given)
     for sentence in dataset.report.sentences():
         say(sentence)
     return dataset
@@ -273,7 +249,7 @@ def _write(parts: list[tuple[Dataset, Path]], to: str, *, as_json: bool, source:
         print_json({"written": made, "n_features": parts[0][0].n_features, "n_labels": parts[0][0].n_labels})
         return
     for part in made:
-        typer.echo(f"{part['n_points']:,} rows -> {', '.join(part['files'])}")
+        tell(f"{part['n_points']:,} rows -> {', '.join(part['files'])}")
 
 
 def refuse_existing(targets: list[Path], source: str = "", *, force: bool) -> None:

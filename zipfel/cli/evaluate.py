@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zipfel.cli.console import print_json
+from zipfel.cli.console import print_json, tell
 from zipfel.cli.embeddings import load_with, with_file
+from zipfel.cli.fields import Fields, with_file_options
+from zipfel.cli.first_run import compile_for_predict
 from zipfel.cli.fit import read_and_report
 from zipfel.cli.options import (
     KS,
     Embeddings,
     Encoder,
     Force,
-    Format,
     Json,
-    LabelColumn,
-    Labels,
-    LabelSeparator,
     Model,
     Propensity,
-    TextColumn,
     Threads,
     Threshold,
 )
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
 Tagged = Annotated[str, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")]
 
 
+@with_file_options
 def evaluate(
     model: Model,
     test: Tagged,
@@ -48,13 +46,10 @@ def evaluate(
     diagram: Annotated[Path | None, typer.Option(help="Write the reliability diagram to this SVG file.")] = None,
     embeddings: Embeddings = None,
     encoder: Encoder = None,
-    labels: Labels = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    label_separator: LabelSeparator = None,
-    format_: Format = "auto",
     threads: Threads = None,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Measure a model on tagged documents: ranking, accepted labels and calibration.
 
@@ -65,11 +60,11 @@ def evaluate(
     from zipfel.data import read
 
     ks = parse_ks(k)
+    _check(threshold, propensity, diagram)
     loaded = load_with(model, encoder)
     loaded.threads = threads
-    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    dataset = read_and_report(read, test, {**options, "label_separator": label_separator, "format": format_})
-    dataset = with_file(dataset, embeddings)
+    dataset = with_file(read_and_report(read, test, fields), embeddings)
+    compile_for_predict(loaded, threads)
     start = time.monotonic()
     with TerminalProgress().task("evaluating"):
         scores, ranking, truth = loaded.measure(dataset, ks=ks, threshold=threshold, propensity=propensity)
@@ -87,9 +82,10 @@ def evaluate(
         show(set_table(scores, threshold))
     if shown is not None:
         show(reliability_table(shown, max(ks)))
-    typer.echo(f"{seconds:.1f} s, {1000 * seconds / max(1, dataset.n_points):.2f} ms a document")
+    tell(f"{seconds:.1f} s, {1000 * seconds / max(1, dataset.n_points):.2f} ms a document")
 
 
+@with_file_options
 def calibrate(
     model: Model,
     data: Tagged,
@@ -98,14 +94,11 @@ def calibrate(
     ] = None,
     embeddings: Embeddings = None,
     encoder: Encoder = None,
-    labels: Labels = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    label_separator: LabelSeparator = None,
-    format_: Format = "auto",
     threads: Threads = None,
     force: Force = False,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Learn probabilities and thresholds from other tagged documents than the training set.
 
@@ -119,9 +112,8 @@ def calibrate(
     target = out or model
     loaded = load_with(model, encoder)
     loaded.threads, kept = threads, loaded.threads
-    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    dataset = read_and_report(read, data, {**options, "label_separator": label_separator, "format": format_})
-    dataset = with_file(dataset, embeddings)
+    dataset = with_file(read_and_report(read, data, fields), embeddings)
+    compile_for_predict(loaded, threads)
     with writing(target, force):
         with TerminalProgress().task("calibrating"):
             before = loaded.evaluate(dataset)
@@ -133,7 +125,7 @@ def calibrate(
         print_json({"model": str(target), "n_points": dataset.n_points, **errors, **loaded.thresholds_.facts()})
         return
     told = "; ".join(f"{name} {_percent(a)} before, {_percent(b)} now" for name, (a, b) in errors.items())
-    typer.echo(f"{told} (per cent, on the {dataset.n_points:,} documents themselves); the model is in {target}")
+    tell(f"{told} (per cent, on the {dataset.n_points:,} documents themselves); the model is in {target}")
 
 
 def _percent(value: float | None) -> str:
@@ -148,13 +140,30 @@ def _reliability(ranking: Ranking, truth: sp.csr_matrix, k: int) -> Reliability 
     return reliability(p, hits) if len(p) and p.min() >= 0 and p.max() <= 1 else None
 
 
+def _check(threshold: str | None, propensity: str | None, diagram: Path | None) -> None:
+    """Wrong words are told before a large file is read."""
+    from zipfel.decisions import parse_threshold
+    from zipfel.metrics import Propensity as Constants
+
+    if threshold is not None:
+        parse_threshold(threshold)
+    if propensity is not None:
+        Constants.parse(propensity)
+    if diagram is not None:
+        _check_folder(diagram)
+
+
+def _check_folder(diagram: Path) -> None:
+    from zipfel.errors import ParameterError
+
+    if not diagram.parent.is_dir():
+        raise ParameterError(f"--diagram: the folder {diagram.parent} does not exist; make it first")
+
+
 def write_diagram(file: Path, found: Reliability, k: int) -> None:
     """The diagram as an SVG file that needs nothing else."""
-    from zipfel.errors import ParameterError
     from zipfel.report.figures import alone, reliability_diagram
 
-    if not file.parent.is_dir():
-        raise ParameterError(f"--diagram: the folder {file.parent} does not exist; make it first")
     title = f"Reliability of the first {k} labels, ECE {100 * found.error:.2f} %"
     drawn = reliability_diagram(found.probability, found.share, found.size, title)
     file.write_text(alone(drawn), encoding="utf-8")

@@ -11,6 +11,7 @@ import typer
 
 from zipfel.cli.console import print_json, say
 from zipfel.cli.embeddings import load_with
+from zipfel.cli.first_run import compile_for_predict
 from zipfel.cli.options import Embeddings, Encoder, Model, Threads
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def explain(
     document = sys.stdin.read() if text == "-" else text
     loaded = load_with(model, encoder)
     loaded.threads = threads
+    compile_for_predict(loaded, threads)
     rows = None if embeddings is None else read_embeddings(embeddings)
     found = loaded.explain(document, labels=label, k=k, embeddings=rows)
     if html is not None:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli import options
-from zipfel.cli.console import print_json, say
+from zipfel.cli.console import print_json, say, tell
 from zipfel.cli.embeddings import Names, files_for, name_encoder, with_file
-from zipfel.cli.first_run import compile_first
+from zipfel.cli.fields import Fields, with_file_options
+from zipfel.cli.first_run import compile_for_fit
 from zipfel.cli.memory import fit_model, memory_limit, packed_within
 from zipfel.cli.progress import TerminalProgress
 from zipfel.cli.stopping import when_stopped
@@ -33,6 +34,7 @@ RELIABILITY_ROWS = 5000
 """Test documents of the reliability diagram that a model keeps."""
 
 
+@with_file_options
 def fit(
     train: options.Train,
     out: options.Out = Path("model"),
@@ -49,11 +51,6 @@ def fit(
     embeddings: options.EmbeddingsOfFiles = None,
     label_embeddings: options.LabelEmbeddings = None,
     encoder: options.Encoder = None,
-    labels: options.Labels = None,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = None,
-    label_separator: options.LabelSeparator = None,
-    format_: options.Format = "auto",
     threads: options.Threads = None,
     seed: options.Seed = 0,
     time_budget: options.TimeBudget = None,
@@ -65,6 +62,8 @@ def fit(
     max_memory: options.MaxMemory = None,
     explain_plan: options.ExplainPlan = False,
     json: options.Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Learn from tagged documents and save a model.
 
@@ -73,8 +72,6 @@ def fit(
     from zipfel.persistence import writing
 
     start = time.monotonic()
-    fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    fields |= {"label_separator": label_separator, "format": format_}
     model = _estimator(method, preset, weighting, *parse_settings(set_ or []), valid_share, propensity)
     name_encoder(model, encoder)
     _check_place(model.method, device, workers)
@@ -105,7 +102,7 @@ def _read_all(
     from zipfel.data import read
 
     vectors = iter(files_for(1 + bool(valid) + bool(test), embeddings))
-    alike = {**fields, "labels": None}  # the form of the first file, with labels of their own
+    alike = labels_elsewhere(fields)
     found = with_file(read_and_report(read, train, fields, progress), next(vectors))
     others: list[Dataset | None] = [None, None]
     for i, file in enumerate((valid, test)):
@@ -144,10 +141,10 @@ def demo(
     for text, labels in zip(texts, model.predict(texts, k=5).rows(), strict=True):
         show(prediction_table(f"“{text}”", labels))
     typed = "zipfel" if shutil.which("zipfel") else os.path.relpath(sys.argv[0])
-    typer.echo(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
-    typer.echo(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
+    tell(f'\nThe model is in {out}. Next:\n  echo "your own text" | {typed} predict {out} -')
+    tell(f"  {typed} info {out}\n  {typed} fit your-data.jsonl --out your-model")
     if not serve:
-        typer.echo(f"  {typed} demo --serve    (the same on a page in your browser)")
+        tell(f"  {typed} demo --serve    (the same on a page in your browser)")
         return
     from zipfel.cli.serve import serve_demo
 
@@ -197,7 +194,7 @@ def fit_and_save(
     from zipfel.persistence import save_or_rescue
 
     model.seed = run.seed  # it is saved with the model
-    compile_first(model.method, model.preset, train, run)
+    compile_for_fit(model.method, model.preset, train, run)
     fit_model(model, train, run, limit, valid=valid, **({} if names is None else names.arguments()))
     scores: dict[str, float] = {}
     if test is not None:
@@ -236,7 +233,7 @@ def report(
     if scores:
         show(metric_table({k: v for k, v in scores.items() if "[" not in k}, (1, 3, 5), "on test"))
     good = f", P@1 {100 * scores['P@1']:.2f} on test" if "P@1" in scores else ""
-    typer.echo(f"{model.method} fitted in {seconds:.1f} s{good}; model of {megabytes:.1f} MB in {out}")
+    tell(f"{model.method} fitted in {seconds:.1f} s{good}; model of {megabytes:.1f} MB in {out}")
 
 
 def parse_settings(words: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zipfel.cli.console import print_json
+from zipfel.cli.console import print_json, tell
 from zipfel.cli.options import DEFAULT_METHOD, Json, Model
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def methods(
         _print_list(classes)
         missing = [n for n in method_names() if n not in {c.name for c in classes}]
         if missing:
-            typer.echo(f"with pip install 'zipfel[papers]': {', '.join(missing)}")
+            tell(f"with pip install 'zipfel[papers]': {', '.join(missing)}")
 
 
 def _print_list(classes: list[type[Method]]) -> None:
@@ -88,27 +88,27 @@ def _print_list(classes: list[type[Method]]) -> None:
     room = console().width if sys.stdout.isatty() else 1000
     for c in sorted(classes, key=lambda c: c.name != DEFAULT_METHOD):
         line = f"{c.name:10} {c.title}" + " (the default)" * (c.name == DEFAULT_METHOD)
-        typer.echo(line if len(line) <= room else line[: room - 1] + "…")
+        tell(line if len(line) <= room else line[: room - 1] + "…")
     if sys.stdout.isatty():
-        typer.echo("\nzipfel methods NAME shows its presets and parameters")
+        tell("\nzipfel methods NAME shows its presets and parameters")
 
 
 def _print_method(c: type[Method]) -> None:
     """Its title and paper, what each preset sets, and a paragraph a parameter."""
     from zipfel.cli.show import indented
 
-    typer.echo(indented(f"{c.name}: {c.title}", 0, 4))
+    tell(indented(f"{c.name}: {c.title}", 0, 4))
     if c.paper:
-        typer.echo(indented(c.paper, 4))
+        tell(indented(c.paper, 4))
     if c.presets:
-        typer.echo("\npresets (--preset NAME)")
+        tell("\npresets (--preset NAME)")
     for preset, values in c.presets.items():
         sets = ", ".join(f"{key}={_shown(value)}" for key, value in values.items()) or "the defaults"
-        typer.echo(indented(f"{preset}: {sets}", 2, 6))
-    typer.echo("\nparameters (--set NAME=VALUE)")
+        tell(indented(f"{preset}: {sets}", 2, 6))
+    tell("\nparameters (--set NAME=VALUE)")
     for p in c.Config.parameters():
-        typer.echo(indented(_headline(p), 2, 6))
-        typer.echo(indented(p.help, 6))
+        tell(indented(_headline(p), 2, 6))
+        tell(indented(p.help, 6))
 
 
 def _headline(p: Parameter) -> str:

@@ -9,22 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zipfel.cli.console import print_json
+from zipfel.cli.console import print_json, tell
 from zipfel.cli.embeddings import load_with, with_file
+from zipfel.cli.fields import Fields, with_file_options
 from zipfel.cli.fit import read_and_report
-from zipfel.cli.options import (
-    Embeddings,
-    Encoder,
-    Force,
-    Format,
-    Json,
-    LabelColumn,
-    Labels,
-    LabelSeparator,
-    Model,
-    TextColumn,
-    Threshold,
-)
+from zipfel.cli.options import Embeddings, Encoder, Force, Json, Model, Threshold
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -41,6 +30,7 @@ Target = Annotated[
 
 
 @app.command()
+@with_file_options
 def report(
     model: Model,
     test: Annotated[str, typer.Argument(help="Tagged documents that the model was not trained on.")],
@@ -51,27 +41,27 @@ def report(
     top: Annotated[int, typer.Option(min=1, help="Labels that the tables show.")] = 20,
     embeddings: Embeddings = None,
     encoder: Encoder = None,
-    labels: Labels = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    label_separator: LabelSeparator = None,
-    format_: Format = "auto",
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Precision, recall and F1 of each label; the labels most missed and most wrongly given, with documents.
 
     zipfel labels report model test.jsonl --sort f1 --csv labels.csv
     """
     from zipfel.data import read
+    from zipfel.decisions import parse_threshold
+    from zipfel.metrics.label_report import check_column
 
-    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    data = read_and_report(read, test, {**options, "label_separator": label_separator, "format": format_})
-    data = with_file(data, embeddings)
+    check_column(sort)
+    if threshold is not None:
+        parse_threshold(threshold)
+    data = with_file(read_and_report(read, test, fields), embeddings)
     found = load_with(model, encoder).label_report(data, k=k, threshold=threshold)
     rows = found.rows(sort)
     if csv is not None:
         if str(csv) == "-":
-            typer.echo(found.to_csv(sort), nl=False)
+            tell(found.to_csv(sort).rstrip())
             return
         csv.write_text(found.to_csv(sort), encoding="utf-8", errors="replace")
     failures = {"most_missed": found.most_missed(top), "most_wrong": found.most_wrong(top)}
@@ -153,4 +143,4 @@ def _change(
     if json:
         print_json({"model": str(target), done: n_changed, "n_labels": loaded.n_labels_})
         return
-    typer.echo(f"{n_changed:,} labels {done}; the model is in {target}")
+    tell(f"{n_changed:,} labels {done}; the model is in {target}")

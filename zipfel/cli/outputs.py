@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from zipfel.cli.answers import Answer, as_json, write_lines, writer
-from zipfel.cli.console import one_line
+from zipfel.cli.console import one_line, printable
 from zipfel.errors import DataError, MissingExtraError, ParameterError, nearest
 
 Write = Callable[[Iterable[Answer]], None]
@@ -88,7 +88,7 @@ class _Table:
     def _put(self, rows: Iterable[Iterable[object]]) -> None:
         text = io.StringIO()
         csv.writer(text, delimiter=self._separator, lineterminator="\n").writerows(rows)
-        self._file.write(text.getvalue())
+        self._file.write(printable(text.getvalue()) if self._file is sys.stdout else text.getvalue())
         self._file.flush()
 
     def write(self, answers: Iterable[Answer]) -> None:

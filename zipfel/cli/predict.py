@@ -13,6 +13,7 @@ import typer
 from zipfel.cli.answers import answers_of, labelled
 from zipfel.cli.console import say
 from zipfel.cli.embeddings import chunks_encoded, chunks_with_file, load_with
+from zipfel.cli.first_run import compile_for_predict
 from zipfel.cli.options import (
     Address,
     By,
@@ -149,6 +150,8 @@ def _of_model(
 
     model = load_with(folder, encoder)
     model.threads = threads
+    if cluster is None:
+        compile_for_predict(model, threads)
     language = check_language(model.vocabulary_, wanted.language)
     chooser = _chooser(model, wanted.limit, wanted.threshold, wanted.optimise, together=wanted.together)
 

@@ -9,10 +9,13 @@ import typer
 
 from zipfel.cli.console import say
 from zipfel.cli.embeddings import load_with, with_file
-from zipfel.cli.options import Embeddings, Encoder, Format, LabelColumn, Labels, LabelSeparator, Model, TextColumn
+from zipfel.cli.fields import Fields, with_file_options
+from zipfel.cli.fit import read_and_report
+from zipfel.cli.options import Embeddings, Encoder, Model
 from zipfel.errors import ParameterError
 
 
+@with_file_options
 def report(
     model: Model,
     test: Annotated[str, typer.Argument(help="Documents with true labels that the model was not trained on.")],
@@ -21,11 +24,8 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no report of zipfel.")] = False,
     embeddings: Embeddings = None,
     encoder: Encoder = None,
-    labels: Labels = None,
-    label_column: LabelColumn = None,
-    label_separator: LabelSeparator = None,
-    text_column: TextColumn = None,
-    format: Format = "auto",  # noqa: A002 - the option's name
+    *,
+    fields: Fields,
 ) -> None:
     """Write an HTML page: metrics by label frequency, calibration, labels, worst documents, training, gains of parts.
 
@@ -37,10 +37,7 @@ def report(
     from zipfel.report import model_report
 
     _check(html, force=force)
-    data = read(
-        test, labels=labels, label_column=label_column, label_separator=label_separator,
-        text_column=text_column, format=format,
-    )  # fmt: skip
+    data = read_and_report(read, test, fields, silent=True)
     title = f"zipfel report: {model.name} on {Path(test).name}"
     page = model_report(load_with(model, encoder), with_file(data, embeddings), k=k, title=title)
     html.write_text(page, encoding="utf-8", errors="replace")

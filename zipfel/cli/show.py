@@ -6,12 +6,11 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zipfel.cli.console import one_line, printable
+from zipfel.cli.console import one_line, printable, tell
 
 if TYPE_CHECKING:
     from zipfel.metrics import Reliability
@@ -35,7 +34,7 @@ def show(table: Table) -> None:
         lines.append("\t".join(str(column.header) for column in table.columns))
     rows = zip(*(column.cells for column in table.columns), strict=True)
     lines += ["\t".join(str(cell) for cell in row) for row in rows]
-    typer.echo("\n".join(lines))
+    tell("\n".join(lines))
 
 
 def width() -> int:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zipfel.cli import options
-from zipfel.cli.console import print_json, say
+from zipfel.cli.console import print_json, say, tell
+from zipfel.cli.fields import Fields, labels_elsewhere, with_file_options
+from zipfel.cli.first_run import compile_for_fit
 from zipfel.cli.fit import parse_settings, read_and_report
 from zipfel.cli.progress import TerminalProgress
 from zipfel.cli.stopping import when_stopped
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from zipfel.tuning.search import Search
 
 
+@with_file_options
 def tune(
     train: options.Train,
     out: Annotated[Path, typer.Option(help="Folder for the study, the preset file and the plot.")] = Path("tuned"),
@@ -40,14 +43,11 @@ def tune(
     set_: options.Settings = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Settings to try in total, including earlier runs.")] = None,
     time_budget: Annotated[float | None, typer.Option(min=1, help="Seconds for this run.", show_default="600")] = None,
-    labels: options.Labels = None,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = None,
-    label_separator: options.LabelSeparator = None,
-    format_: options.Format = "auto",
     threads: options.Threads = None,
     seed: options.Seed = 0,
     json: options.Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Search a method's settings within a time budget. The same command continues an interrupted search.
 
@@ -55,6 +55,8 @@ def tune(
 
     zipfel fit train.jsonl --preset tuned/best.json --out model
     """
+    from zipfel.features import VectorizerConfig
+    from zipfel.methods import make_method
     from zipfel.system.threads import available_threads
     from zipfel.tuning import Settings
     from zipfel.tuning.search import Search
@@ -63,9 +65,10 @@ def tune(
     start = time.monotonic()
     params, vectorizer = parse_settings(set_ or [])
     fixed = {**params, **{f"vectorizer.{name}": value for name, value in vectorizer.items()}}
-    space_of(method, over or (), fixed, texts=True)  # a wrong word is told before a large file is read
-    fields = {"labels": labels, "label_column": label_column, "text_column": text_column}
-    fields |= {"label_separator": label_separator, "format": format_}
+    space_of(method, over or (), fixed, texts=True)  # wrong words are told before a large file is read
+    make_method(method, params, preset)
+    VectorizerConfig.from_dict(vectorizer)
+    Search(Settings(method, preset), {}, metric)
     dataset, validation = _read(train, valid, fields)
     space = space_of(method, over or (), fixed, texts=dataset.X is None)
     given = Settings(method, preset, params, vectorizer)
@@ -87,12 +90,13 @@ def _read(train: str, valid: str | None, fields: dict[str, str | None]) -> tuple
 
     dataset = read_and_report(read, train, fields)
     warn(remarks_on(dataset))
-    return dataset, read_and_report(read, valid, {**fields, "labels": None}) if valid else None
+    return dataset, read_and_report(read, valid, labels_elsewhere(fields)) if valid else None
 
 
 def _search(
     search: Search, train: Dataset, valid: Dataset | None, out: Path, trials: int | None, budget: float | None
 ) -> Tuned:
+    from zipfel.run import Run
     from zipfel.tuning import tune as search_in
 
     def on_better(trial: int, value: float, chosen: Mapping[str, Any]) -> None:
@@ -100,6 +104,7 @@ def _search(
 
     hint = f"what was tried so far is in {out}: the same command goes on from there"
     with when_stopped(lambda: hint), TerminalProgress() as progress:
+        compile_for_fit(search.given.method, search.given.preset, train, Run(threads=search.threads, progress=progress))
         return search_in(
             search, train, out, valid=valid, trials=trials, time_budget=budget, progress=progress, on_better=on_better
         )
@@ -129,13 +134,13 @@ def _draw(found: Tuned, path: Path) -> None:
 
 
 def _report(found: Tuned, train: str, out: Path, method: str) -> None:
-    typer.echo(
+    tell(
         f"{found.metric} on held-out documents: {100 * found.value:.2f}, with the settings given "
         f"{100 * found.default:.2f}; {len(found.trials)} trials"
     )
     if not found.is_better:
-        typer.echo(f"nothing is better than the settings given; {out / 'best.json'} holds these")
+        tell(f"nothing is better than the settings given; {out / 'best.json'} holds these")
         return
-    typer.echo(f"best: {_words(found.searched)}")
+    tell(f"best: {_words(found.searched)}")
     chosen = f" --method {method}" if method != options.DEFAULT_METHOD else ""
-    typer.echo(f"zipfel fit {train}{chosen} --preset {out / 'best.json'} fits with these settings")
+    tell(f"zipfel fit {train}{chosen} --preset {out / 'best.json'} fits with these settings")

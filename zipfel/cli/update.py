@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zipfel.cli.console import print_json, say
+from zipfel.cli.console import print_json, say, tell
 from zipfel.cli.embeddings import load_with, with_file
+from zipfel.cli.fields import Fields, with_file_options
+from zipfel.cli.first_run import compile_for_update
 from zipfel.cli.fit import read_and_report
-from zipfel.cli.options import (
-    Embeddings,
-    Encoder,
-    Force,
-    Format,
-    Json,
-    LabelColumn,
-    Labels,
-    LabelSeparator,
-    Model,
-    TextColumn,
-    Threads,
-)
+from zipfel.cli.options import Embeddings, Encoder, Force, Json, Model, Threads
 from zipfel.cli.progress import TerminalProgress
 
 if TYPE_CHECKING:
@@ -35,6 +25,7 @@ LAST_FEEDBACK = "feedback"
 """Key of `Zipfel.training_`: number of the last verdict that the model has learned."""
 
 
+@with_file_options
 def update(
     model: Model,
     file: Annotated[str | None, typer.Argument(help="Tagged documents, in any format that `zipfel fit` reads.")] = None,
@@ -46,14 +37,11 @@ def update(
     ] = None,
     embeddings: Embeddings = None,
     encoder: Encoder = None,
-    labels: Labels = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    label_separator: LabelSeparator = None,
-    format_: Format = "auto",
     threads: Threads = None,
     force: Force = False,
     json: Json = False,
+    *,
+    fields: Fields,
 ) -> None:
     """Add tagged documents to a model without training it again (auto, knn, dxml).
 
@@ -74,12 +62,11 @@ def update(
     loaded = load_with(model, encoder)
     loaded.threads, kept = threads, loaded.threads
     known = loaded.n_labels_
-    options = {"labels": labels, "label_column": label_column, "text_column": text_column}
     n_documents = 0
     with writing(target, force):
         if file is not None:
-            dataset = read_and_report(read, file, {**options, "label_separator": label_separator, "format": format_})
-            dataset = with_file(dataset, embeddings)
+            dataset = with_file(read_and_report(read, file, fields), embeddings)
+            compile_for_update(loaded, threads)
             with TerminalProgress().task("adding"):
                 before = loaded.training_["n_points"]
                 loaded.partial_fit(dataset)
@@ -99,12 +86,12 @@ def _report(model: Zipfel, target: Path, n_documents: int, added: int, seconds: 
         facts = {"model": str(target), "added": n_documents, "new_labels": added, "n_points": n_points}
         print_json({**facts, "growth": growth, "seconds": round(seconds, 3)})
         return
-    typer.echo(
+    tell(
         f"{n_documents:,} documents and {added:,} new labels added in {seconds:.1f} s; "
         f"the model in {target} now has {n_points:,} documents"
     )
     if growth is not None:
-        typer.echo(str(growth["advice"]))
+        tell(str(growth["advice"]))
 
 
 def _why(dataset: Dataset) -> str:

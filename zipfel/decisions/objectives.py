@@ -40,12 +40,13 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class Objective:
-    """counts: (n_labels,) training points of each label; n_train: in all."""
+    """counts: (n_labels,) training points of each label; n_train: in all; propensity: that of the metric psp."""
 
     name: str
     thresholds: Thresholds
     counts: Array
     n_train: int
+    propensity: Propensity = Propensity()  # noqa: RUF009 - it is frozen
 
     def __post_init__(self) -> None:
         if self.name not in OBJECTIVES:
@@ -58,7 +59,7 @@ class Objective:
         counts = self.counts[ranking.labels]
         half_f1 = np.array(self.thresholds.f1)[buckets(counts)] / 2
         if self.name == "psp":
-            eta = eta * Propensity().inverse(counts, self.n_train)
+            eta = eta * self.propensity.inverse(counts, self.n_train)
         elif self.name == "micro-f1":
             eta = eta - np.array(self.thresholds.micro)[buckets(counts)]
         elif self.name == "macro-f1":

@@ -152,7 +152,8 @@ class Deciding(Snapshots):
             )
         if threshold is not None:
             raise ParameterError("threshold and optimise are two ways to choose labels: give one of them")
-        objective = Objective(optimise, self.thresholds_, self.label_counts_, int(self.training_["n_points"]))
+        n_points = int(self.training_["n_points"])
+        objective = Objective(optimise, self.thresholds_, self.label_counts_, n_points, self._propensity())
         choose, k = objective.together if together else objective.best, limit or USUAL
         return Chooser(min(self.n_labels_, max(CANDIDATES, k)), lambda wide: choose(wide, k))
 

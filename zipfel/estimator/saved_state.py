@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy.typing as npt
 
+from zipfel import __version__
 from zipfel.calibration import Calibration
 from zipfel.data import Dataset
 from zipfel.decisions import Thresholds
@@ -86,6 +88,17 @@ def restored(made: type[Model], files: ModelFiles) -> Model:
     model.thresholds_ = Thresholds.from_facts(config.get("thresholds"))
     found: Model = model
     return found
+
+
+def misfit_error(folder: str | Path, config: Mapping[str, Any], error: BaseException) -> ModelFileError:
+    """For a model of which all checksums match, but not its parts: another version of zipfel has saved it, or a program
+    has altered it."""
+    by = str(config.get("library_version"))[:40]
+    who = f"another development version of zipfel {by}" if by == __version__ else f"zipfel {by}"
+    return ModelFileError(
+        f"{folder} does not fit this zipfel {__version__}: it was saved by {who}, or altered by another program; "
+        f"fit it again ({error})"
+    )
 
 
 def signature_of(

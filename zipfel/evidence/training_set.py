@@ -16,20 +16,24 @@ from zipfel.points import Points
 from zipfel.state import State, pack_csr, under, unpack_csr
 
 Array = npt.NDArray[Any]
+_USUAL = Propensity()
 
 
 @dataclass(frozen=True)
 class TrainingSet:
     """words: rows of the training points, by which they are found; Y: (n, n_labels) their labels; n_fitted_features:
-    features that the model was fitted on. Updates add others, which only neighbours and classifiers use."""
+    features that the model was fitted on. Updates add others, which only neighbours and classifiers use.
+    propensity: how likely a label of a document is given, by its frequency."""
 
     words: WordIndex
     Y: sp.csr_matrix
     n_fitted_features: int
+    propensity: Propensity = _USUAL
 
     @classmethod
-    def of(cls, points: Points) -> TrainingSet:
-        return cls(WordIndex.build(points.X, np.diff(points.Y.indptr) > 0), points.Y, points.n_features)
+    def of(cls, points: Points, propensity: Propensity = _USUAL) -> TrainingSet:
+        words = WordIndex.build(points.X, np.diff(points.Y.indptr) > 0)
+        return cls(words, points.Y, points.n_features, propensity)
 
     @property
     def n_points(self) -> int:
@@ -51,7 +55,11 @@ class TrainingSet:
     @cached_property
     def rarity(self) -> npt.NDArray[np.float32]:
         """(n_labels,) log 1/p of each label: what a bonus of 1 for rare labels adds to its score."""
-        return np.log(Propensity().inverse(self.counts, self.n_points)).astype(np.float32)
+        return self.rarity_of(self.counts, self.n_points)
+
+    def rarity_of(self, counts: npt.NDArray[np.int64], n_points: int) -> npt.NDArray[np.float32]:
+        """`rarity` of labels that so many of n_points points have."""
+        return np.log(self.propensity.inverse(counts, n_points)).astype(np.float32)
 
     @property
     def can_vote(self) -> npt.NDArray[np.bool_]:
@@ -69,17 +77,19 @@ class TrainingSet:
     def joined(self, more: Points) -> TrainingSet:
         """With more points behind its own, which may have more features; either may have more labels."""
         words = self.words.joined(more.X, np.diff(more.Y.indptr) > 0)
-        return TrainingSet(words, joined_labels(self.Y, more.Y), self.n_fitted_features)
+        return TrainingSet(words, joined_labels(self.Y, more.Y), self.n_fitted_features, self.propensity)
 
     def state(self) -> dict[str, Array]:
         return {**pack_csr("Y", self.Y), **under("words", self.words.state())}
 
     @classmethod
-    def restored(cls, state: State, n_features: int, n_labels: int, n_fitted_features: int) -> TrainingSet:
+    def restored(
+        cls, state: State, n_features: int, n_labels: int, n_fitted_features: int, propensity: Propensity = _USUAL
+    ) -> TrainingSet:
         """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
         n_points = len(state.array("Y.indptr", ndim=1)) - 1
         Y = unpack_csr(state, "Y", (n_points, n_labels))
-        return cls(WordIndex.restored(state.part("words"), n_points, n_features), Y, n_fitted_features)
+        return cls(WordIndex.restored(state.part("words"), n_points, n_features), Y, n_fitted_features, propensity)
 
 
 def label_counts(Y: sp.csr_matrix) -> npt.NDArray[np.int64]:

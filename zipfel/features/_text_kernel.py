@@ -139,7 +139,7 @@ def find_words(
                 code = (code ^ letter) * multiplier
                 continue
             if length >= 2:
-                entry = _find(slots, entries, arena, code, -1, length, token, 0)
+                entry = _find(slots, entries, arena, code, np.int64(-1), length, token, np.int64(0))
                 if entry < 0 and grow:
                     entry = _insert(slots, entries, arena, size, entry, code, np.int64(-1), length, token, np.int64(0))
                 words[n] = max(entry, -1)
@@ -181,7 +181,7 @@ def find_grams(
                     entry = np.int64(-1)
                     if parent >= 0 and word >= 0:
                         code = entries[parent, CODE] * secret[1] ^ entries[word, CODE]
-                        entry = _find(slots, entries, arena, code, parent, word, arena, 0)
+                        entry = _find(slots, entries, arena, code, parent, word, arena, np.int64(0))
                         if entry < 0 and grow:
                             entry = _insert(slots, entries, arena, size, entry, code, parent, word, arena, 0)
                 parent, grams[order] = grams[order], max(entry, -1)

@@ -155,7 +155,7 @@ def _add_dense(dense, chosen, weights, n, sums):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _add_frequent(a_ids, a_values, b_ptr, place, dense, chosen, weights, sums):  # type: ignore[no-untyped-def]
     """Adds those rows of B that are kept as dense ones. How many additions a row of A takes, theirs too."""
-    additions, n = 0, 0
+    additions, n = 0, np.int64(0)
     for j in range(len(a_ids)):
         inner = a_ids[j]
         if inner >= len(b_ptr) - 1:
@@ -168,7 +168,7 @@ def _add_frequent(a_ids, a_values, b_ptr, place, dense, chosen, weights, sums): 
         n += 1
         if n == _TOGETHER:
             _add_dense(dense, chosen, weights, n, sums)
-            n = 0
+            n = np.int64(0)
     _add_dense(dense, chosen, weights, n, sums)
     return additions
 

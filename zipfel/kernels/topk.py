@@ -203,14 +203,14 @@ def take_best(found: Array, places: Array, n: int, best: Array, ids: Array, sort
 def topk_row(row: Array, best: Array, ids: Array, found: Array, places: Array, sorting: Array) -> None:
     """The best columns of a row (c,) into best, ids (k,), best first, which are -inf, -1 before. A group of columns of
     which none can be among the k best is passed over. Scratch: places, sorting (c,), found (c,), one more a group."""
-    n_groups, n = len(row) // GROUP, 0
+    n_groups, n = len(row) // GROUP, np.int64(0)
     peaks = found[len(found) - n_groups :]
     find_peaks(row[: GROUP * n_groups], peaks)
     bar = low_bar(peaks, len(best))
     for g in range(n_groups):
         if peaks[g] >= bar:
             n = _take_above(row, g, GROUP * n_groups, n_groups, bar, found, places, n)
-    n = _take_above(row, GROUP * n_groups, len(row), 1, bar, found, places, n)  # what is left over
+    n = _take_above(row, GROUP * n_groups, len(row), np.int64(1), bar, found, places, n)  # what is left over
     take_best(found, places, n, best, ids, sorting)
 
 

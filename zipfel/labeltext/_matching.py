@@ -76,6 +76,9 @@ class Rows(NamedTuple):
     row: Array
 
 
+# Integers that are passed on are int64, also constants: numba compiles a function once for each type of argument.
+
+
 @njit(cache=True, nogil=True)
 def match_documents(
     indptr: Array, numbers: Array, known: Analysed, names: Words, trie: Trie, by_stem: ByStem, n_labels: int
@@ -85,7 +88,7 @@ def match_documents(
     stamp, first = np.full(n_stems, -1, dtype=np.int32), np.zeros(n_stems, dtype=np.int32)
     rows = Rows(np.full(n_labels, -1, dtype=np.int32), np.zeros(n_labels, dtype=np.int32))
     counts = np.zeros(len(indptr) - 1, dtype=np.int64)
-    out, labels, size = np.empty((1024, _WIDTH), dtype=np.float32), np.empty(1024, dtype=np.int32), 0
+    out, labels, size = np.empty((1024, _WIDTH), dtype=np.float32), np.empty(1024, dtype=np.int32), np.int64(0)
     for doc in range(len(indptr) - 1):
         own, before = numbers[indptr[doc] : indptr[doc + 1]], size
         most = len(own)
@@ -135,17 +138,17 @@ def _phrases(
     """Names that stand there word by word; those inside of a longer one count apart."""
     until = 0
     for i in range(len(own)):
-        node, longest = 0, 0
+        node, longest = np.int64(0), 0
         for j in range(i, len(own)):
-            stem = known.words[own[j], 1]
+            stem = np.int64(known.words[own[j], 1])
             node = child_of(trie.slots, node, stem) if stem >= 0 else -1
             if node < 0:
                 break
             if trie.start[node + 1] > trie.start[node]:
                 longest = j + 1 - i
-        node = 0
+        node = np.int64(0)
         for j in range(i, i + longest):
-            node = child_of(trie.slots, node, known.words[own[j], 1])
+            node = child_of(trie.slots, node, np.int64(known.words[own[j], 1]))
             is_inner = j + 1 - i < longest or until >= j + 1
             for p in range(trie.start[node], trie.start[node + 1]):
                 name = trie.names[p]
@@ -166,7 +169,7 @@ def _parts(
     """Names of one word that a word of the text begins or ends with."""
     for i in range(len(own)):
         for p in range(known.part_at[own[i]], known.part_at[own[i] + 1]):
-            node = child_of(trie.slots, 0, np.int64(known.parts[p, 0]))
+            node = child_of(trie.slots, np.int64(0), np.int64(known.parts[p, 0]))
             if node < 0:
                 continue
             column = HEAD if known.parts[p, 1] == IS_HEAD else MODIFIER
@@ -202,7 +205,7 @@ def _nearby(
             size = max(size, r + 1)
             column = SPLIT if names.kind[name] & IS_SPLIT else NEAR
             out[r, column] = max(out[r, column], np.float32(1 / (1 + gap)))
-            _note(out, r, name, chains.places[chains.first[stem]], n_words, names, trie.shared)
+            _note(out, r, name, np.int64(chains.places[chains.first[stem]]), n_words, names, trie.shared)
     return out, labels, size
 
 
@@ -252,7 +255,10 @@ def _with_room(out: Array, labels: Array, size: int) -> tuple[Array, Array]:
     if size < len(labels):
         return out, labels
     wide, longer = np.empty((2 * size, out.shape[1]), dtype=np.float32), np.empty(2 * size, dtype=np.int32)
-    wide[:size], longer[:size] = out, labels
+    for row in range(size):  # not by slices: numba would compile the text of an error for their lengths
+        longer[row] = labels[row]
+        for column in range(out.shape[1]):
+            wide[row, column] = out[row, column]
     return wide, longer
 
 

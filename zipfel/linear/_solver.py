@@ -136,7 +136,7 @@ def solve_one(
     for _ in range(max_iterations):
         largest, smallest, gain = -np.inf, np.inf, 0.0
         state = _shuffle(order, active, state)
-        t = 0
+        t = np.int64(0)
         while t < active:
             _announce(docs, order, t, active, x_ptr, x_idx, x_val)
             i = order[t]

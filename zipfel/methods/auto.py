@@ -82,7 +82,6 @@ class Auto(Method):
     title: ClassVar[str] = "neighbours, classifiers and other kinds of evidence, joined by a judge"
     holds_out: ClassVar[bool] = True
     takes_new_features: ClassVar[bool] = True
-    point_bytes: ClassVar[int] = 6_000
     reads_sources: ClassVar[bool] = True
     by_workers: ClassVar[str] = "tasks"
     Config = AutoConfig
@@ -93,13 +92,16 @@ class Auto(Method):
 
     # -- training
 
+    def bytes_needed(self, train: Points) -> int:
+        return rules.bytes_of_fit(Shape.of(train, 0), self.config.effort)
+
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         points, held = _with_held_out(train, valid, self.config.valid_share, run)
         with run.timed("neighbours"):
             points = self._prepare(points)
             self.shape_ = Shape.of(points, len(held), len(run.label_texts))
             self.config_ = _resolved(self.config, self.shape_)
-            self.training_ = TrainingSet.of(points)
+            self.training_ = TrainingSet.of(points, Propensity(*run.propensity))
             near = Near(*self.training_.words.search_own(points.X, self._n_near))
         seen = np.ones(points.n_points, dtype=bool)
         seen[held] = len(held) == points.n_points  # where all points are held out, all are seen
@@ -125,7 +127,7 @@ class Auto(Method):
         return Points(damped(X, self.damping_), points.Y, points.texts, points.vectors)
 
     def _plan(self, run: Run) -> list[Tried]:
-        only, without = (tuple(filter(None, names.split(","))) for names in (self.config.only, self.config.without))
+        only, without = self.config.chosen, self.config.left_out
         available = {rule.part: rule.needs is None or has_papers() for rule in rules.RULES}
         return rules.plan(self.shape_, self.config.effort, available, only, without, run.time_left())
 
@@ -164,7 +166,7 @@ class Auto(Method):
         labels, evidence = (np.concatenate(part) for part in zip(*found, strict=True))
         counts = label_counts(fold.learnt_from.Y)
         labels[counts[labels] == 0] = -1  # only `unseen_odds` scores them
-        rarity = np.log(Propensity().inverse(counts, int(fold.seen.sum()))).astype(np.float32)
+        rarity = self.training_.rarity_of(counts, int(fold.seen.sum()))
         return HeldOut(ensemble.names, labels, evidence, points.Y, counts, rarity, ensemble.can_oppose)
 
     def _learn_judge(self, known: HeldOut, Y: sp.csr_matrix, run: Run) -> None:
@@ -280,14 +282,13 @@ class Auto(Method):
             facts[part.name] = dict(state.facts)
         plan, shape = [asdict(tried) for tried in self.plan_], asdict(self.shape_)
         kept = {"damping": self.damping_, "plan": plan, "shape": shape, "parts": facts}
+        kept["propensity"] = asdict(self.training_.propensity)
         judge, n_fitted = self.judge_.facts(), self.training_.n_fitted_features
         return State(arrays, {"judge": judge, "n_fitted_features": n_fitted, **kept})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        self.shape_, self.plan_ = (
-            Shape.from_facts(state.facts.get("shape")),
-            rules.plan_from_facts(state.facts.get("plan")),
-        )
+        self.shape_ = Shape.from_facts(state.facts.get("shape"))
+        self.plan_ = rules.plan_from_facts(state.facts.get("plan"))
         self.config_ = _resolved(self.config, self.shape_)
         self.damping_ = state.fact("damping", low=0.1, high=2)
         self.centre_ = state.array("centre", ndim=1) if "centre" in state.arrays else None
@@ -295,7 +296,9 @@ class Auto(Method):
             raise ModelFileError(f"the model's centre must be {n_features} numbers of float32")
         is_there = "n_fitted_features" in state.facts  # not in older models: they have no other features
         n_fitted = int(state.fact("n_fitted_features", low=0, high=n_features)) if is_there else n_features
-        self.training_ = TrainingSet.restored(state, n_features, n_labels, n_fitted)
+        constants = State(facts=state.facts.get("propensity") or asdict(Propensity()))
+        propensity = Propensity(constants.fact("A", low=0), constants.fact("B", low=0))
+        self.training_ = TrainingSet.restored(state, n_features, n_labels, n_fitted, propensity)
         facts, parts = state.facts.get("parts"), []
         for name in (tried.part for tried in self.plan_ if tried.kept):
             if name not in ALL_PARTS or not isinstance(facts, dict) or not isinstance(facts.get(name), dict):

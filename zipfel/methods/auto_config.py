@@ -10,7 +10,7 @@ from zipfel import config as declared
 from zipfel.config import param, part
 from zipfel.evidence.parts.classifiers import ClassifiersConfig
 from zipfel.evidence.parts.names import NamesConfig
-from zipfel.evidence.rules import EFFORTS
+from zipfel.evidence.rules import EFFORTS, check_names
 from zipfel.linear.tree import TreeConfig
 from zipfel.neighbors.forest import ForestConfig
 from zipfel.neighbors.joint import JointConfig
@@ -23,6 +23,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"quick": {"effort": "quick"}, "thoro
 
 def _left_out(name: str) -> str:
     return f"leave the part out by without={name}"
+
+
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in words.split(",") if name.strip())
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,20 @@ class AutoConfig(declared.Config):
     joint: JointConfig = part(JointConfig)  # noqa: RUF009 - a frozen config
     names: NamesConfig = part(NamesConfig)  # noqa: RUF009 - a frozen config
     network: NetworkConfig = part(NetworkConfig)  # noqa: RUF009 - a frozen config
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_names((*self.chosen, *self.left_out))
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names in `only`."""
+        return _names(self.only)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The names in `without`."""
+        return _names(self.without)
 
     removed: ClassVar[Mapping[str, str]] = {
         **{name: _left_out(name) for name in ("classifiers", "tree", "forest", "network")},

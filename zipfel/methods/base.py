@@ -20,6 +20,10 @@ from zipfel.state import State, pack_csr, under, unpack_csr
 __all__ = ["Method", "Points", "State", "pack_csr", "under", "unpack_csr"]
 
 
+_KEPT = 10 << 20
+"""Bytes that libraries keep after their first calls."""
+
+
 class Method(ABC):
     """One system. `__init__` stores the config; `fit` learns; learned names end in `_`.
 
@@ -29,7 +33,7 @@ class Method(ABC):
     gives_probabilities: its scores need no calibration.
     reads_sources: points come with their texts and embeddings, and `predict` and `explain` take `sources`.
     holds_out: `fit` holds documents out by itself and sets held_out_, which calibrates its scores.
-    point_bytes: memory that `fit` takes for each point besides its entries, as measured.
+    copies: of the data that `fit` holds at the same time; point_bytes: memory for each point besides; as measured.
     by_workers: what several workers share of its fit: "network" (batches and tables), "tasks" (neighbours, classifiers)
     or nothing.
     takes_new_features: `partial_fit` may be given rows with more columns than there were; they stay from then on.
@@ -46,6 +50,7 @@ class Method(ABC):
     reads_sources: ClassVar[bool] = False
     takes_new_features: ClassVar[bool] = False
     by_workers: ClassVar[str] = ""
+    copies: ClassVar[int] = 3
     point_bytes: ClassVar[int] = 0
     held_out_: HeldOutRanking | None = None
 
@@ -58,11 +63,11 @@ class Method(ABC):
         needed is made on a split of `train`."""
 
     def bytes_needed(self, train: Points) -> int:
-        """About what `fit` takes besides the data, at the least: copies of it, and for each feature and label a row of
-        a table with two moments."""
+        """About what `fit` takes besides the data: copies of it, for each feature and label a row of a table with two
+        moments, and what libraries keep."""
         dim = max((getattr(self.config, name, 0) for name in ("dim", "word_dim", "hidden")), default=0)
         rows = int(train.X.shape[1] + train.Y.shape[1])
-        return 3 * stored_bytes(train) + 3 * 4 * dim * rows + self.point_bytes * train.n_points
+        return self.copies * stored_bytes(train) + 12 * dim * rows + self.point_bytes * train.n_points + _KEPT
 
     @abstractmethod
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:

@@ -64,6 +64,8 @@ class Knn(Method):
     title = "votes of the most similar training points"
     is_cheap = True
     takes_new_features = True
+    copies = 4
+    point_bytes = 500
     Config = KnnConfig
     config: KnnConfig
 

@@ -21,6 +21,12 @@ Array = npt.NDArray[Any]
 COLUMNS = ("label", "bucket", "train", "support", "given", "hits", "precision", "recall", "f1", "missed", "wrong")
 
 
+def check_column(name: str) -> None:
+    """Refuses a name that no column of the report has."""
+    if name not in COLUMNS:
+        raise ParameterError(f"there is no column {name!r:.40} to sort by{nearest(name, COLUMNS)}")
+
+
 class Failure(NamedTuple):
     """A label that is missed or given wrongly. times: documents; documents: the first of them, by row."""
 
@@ -70,8 +76,7 @@ class LabelReport:
         >>> report.rows(sort="recall", ascending=True)[0]["label"]
         'boat'
         """
-        if sort not in COLUMNS:
-            raise ParameterError(f"there is no column {sort!r:.40} to sort by{nearest(sort, COLUMNS)}")
+        check_column(sort)
         s, met = self.scores, np.flatnonzero(self.scores.support + self.scores.predicted > 0)
         columns = (s.support, s.predicted, s.hits, s.precision, s.recall, s.f1, s.missed, s.wrong)
         numbers = [column[met].tolist() for column in columns]

@@ -126,7 +126,7 @@ def _regress_labels(
     rows, w = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.float32)
     K = np.empty((most, most), dtype=np.float32)
     for i in range(start, stop):
-        n = 0
+        n = np.int64(0)
         for j in range(ids.shape[1]):
             if n < most and ids[i, j] >= 0:
                 rows[n] = ids[i, j]

@@ -11,9 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from zipfel.classifier import Zipfel
 from zipfel.data import Dataset, split
-from zipfel.errors import DataWarning, MissingExtraError, ParameterError
+from zipfel.errors import DataWarning, MissingExtraError, ParameterError, nearest
+from zipfel.metrics import calibration_errors, evaluate
+from zipfel.ranking import Ranking
 from zipfel.run import Progress, Run, Silent
 from zipfel.system.log import LOGGER
 from zipfel.system.threads import available_threads
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 """User attribute of the study: the metric with the settings that are given, before anything is searched."""
 _PLANNED = "plan"
+_KS = (1, 3, 5)
 _FIRST_RANDOM = 10
 """Trials before the sampler learns from earlier ones."""
 
@@ -60,6 +66,15 @@ class Search:
     seed: int = 0
     threads: int = field(default_factory=available_threads)
 
+    def __post_init__(self) -> None:
+        """A wrong metric is told before anything is fitted."""
+        one = sp.csr_matrix(np.ones((1, 1)))
+        ranking = Ranking(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.float32))
+        known = {*evaluate(ranking, one, train_counts=np.ones(1, dtype=np.int64), n_train=1, ks=_KS)}
+        known |= {*calibration_errors(ranking, one, ks=_KS)}
+        if self.metric.partition("[")[0] not in known:
+            raise ParameterError(f"there is no metric {self.metric!r:.40}{nearest(self.metric, known)}")
+
     def plan(self, train: Dataset, valid: Dataset | None) -> str:
         """A word for all that makes results of two searches comparable."""
         of_data = [train.fingerprint(), "" if valid is None else valid.fingerprint()]
@@ -73,7 +88,7 @@ class Search:
             settings.method, preset=settings.preset, vectorizer=dict(settings.vectorizer), **dict(settings.params)
         )
         model.fit(train, run=Run(seed=self.seed, threads=self.threads, time_budget=seconds))
-        scores = model.evaluate(held, ks=(1, 3, 5))
+        scores = model.evaluate(held, ks=_KS)
         if self.metric not in scores:
             raise ParameterError(f"there is no metric {self.metric!r}; there are: {', '.join(scores)}")
         return scores[self.metric]
