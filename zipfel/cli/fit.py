@@ -18,7 +18,7 @@ import typer
 from zipfel.cli import options
 from zipfel.cli.console import print_json, say, tell
 from zipfel.cli.embeddings import Names, files_for, name_encoder, with_file
-from zipfel.cli.fields import Fields, with_file_options
+from zipfel.cli.fields import Fields, labels_elsewhere, with_file_options
 from zipfel.cli.first_run import compile_for_fit
 from zipfel.cli.memory import fit_model, memory_limit, packed_within
 from zipfel.cli.progress import TerminalProgress
