@@ -43,7 +43,7 @@ class Cycles:
     def embed(self, cycle: int) -> tuple[Array, Array, Array]:
         """Step 2: (n, d) points, (L, d) label codes, and the (d,) mean that cosines are seen from."""
         points = self.encode(self.train.X)
-        with self.run.timed(_STEPS[0]):
+        with self.run.timed("step 2: label codes"):
             codes, losses = embed_labels(
                 self.encoder, points, self.train.Y, epochs=self.epochs, lr=self.lr, run=self.run, cycle=cycle
             )
@@ -52,7 +52,7 @@ class Cycles:
 
     def shortlist(self, points: Array, codes: Array, mean: Array, cycle: int) -> None:
         """Step 3: S_k(x_i) of every training point."""
-        with self.run.timed(_STEPS[1]):
+        with self.run.timed("step 3: shortlists"):
             if self.k == len(codes):
                 self.shortlists[:] = np.arange(self.k)
                 return
