@@ -54,8 +54,10 @@ class Special:
                     print(json.dumps(rows[-1]), flush=True)
                     lines = ",\n".join(json.dumps(row) for row in rows)
                     file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        if not rows:
+            return
         text = markdown(self.title, ("data", *self.columns), rows)
-        picture = self.draw(rows, asked.figures / f"{paper}-{self.name}.svg") if self.x and rows else None
+        picture = self.draw(rows, asked.figures / f"{paper}-{self.name}.svg") if self.x else None
         print(text, *([f"![{self.title}]({picture})\n"] if picture else []), sep="\n", flush=True)
         put(paper, self.name, text, picture, asked.pages)
 
