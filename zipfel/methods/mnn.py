@@ -9,15 +9,17 @@ both are trained so that a document and its own label set point the same way.
     r_k ~ Bernoulli(p)                                              Eq. 5        `Batches(keep=p)`
     f_x(x) = 1/|r|_1 sum_k r_k w_k W' x_k                           Eq. 2, 4-7   `unit_codes` of the kept features
     c(x, y) = <f_x, f_y> / |f_x| |f_y|                              Eq. 8        `Mnn.objective`
+    h label sets sampled from train                                 3.3          `SetDraws`
     L+ = (1 - c)^2 / 4;  L- = c^2 where c > m, the largest of h     Eq. 9-11     `losses.contrastive`
 
-What the paper leaves open, and the value here:
+What the paper leaves open, and the value here (docs/methods/mnn.md has the measurements):
 - How single labels are ranked: `ranking`. The k-NN votes of training points, found by the codes of their label sets
   (`sets`) or of their features (`points`), or the cosine with each label's own vector (`labels`). `blend` weighs the
   three on held-out points.
 - h, m and p: held-out points choose from SETTINGS. The optimiser: Adam with a linearly falling rate.
 - The h negatives are label sets of the same batch, which is a random sample of train. Equal sets are no negatives.
-Deviations: none in the equations; 1/T, 1/|r|_1 and the row's length cancel in the cosine and are left out.
+Deviations without effect: 1/T, 1/|r|_1 and the row's length cancel in the cosine and are left out; Eq. 11's sum is a
+mean, which Adam does not tell apart. A row whose features would all be dropped keeps them all.
 Beyond the paper, off by default: `loss=infonce`, `encoders` above 1 (mean of their cosines), `rarity`, `precision`.
 """
 
@@ -32,7 +34,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-import torch
 from torch import Tensor
 
 from zipfel import config as declared
@@ -45,16 +46,15 @@ from zipfel.losses.infonce import info_nce
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.averaging import Codes, Encoders, unit_codes
-from zipfel.nn.bag import LocalRows
 from zipfel.nn.shares import together
 from zipfel.nn.table import Table
-from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
+from zipfel.quantize import PRECISIONS, rounded
 from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.held_out import candidates_of, split_to_choose
-from zipfel.training.label_sets import fingerprints
+from zipfel.training.label_sets import SetDraws
 from zipfel.training.schedule import epochs_for
 
 SOURCES = ("labels", "sets", "points")
@@ -140,18 +140,6 @@ class Mnn(Method):
         positive = (f_x * f_y).sum(dim=2)  # (E, B), Eq. 8
         return noise_contrastive(positive.flatten(), negative.flatten()[:, None], c.margin or 0.0)  # Eq. 9-11
 
-    @staticmethod
-    def _extend(batch: Batch, rng: np.random.Generator, prints: npt.NDArray[np.int64], c: MnnConfig) -> None:
-        """Gives the batch its label sets, which of them are no negatives, and the h that are sampled."""
-        sets = LocalRows.from_csr(batch.Y)
-        batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
-        mine, whole = prints[batch.rows], batch.everything
-        overlap = c.exclude == "overlapping"
-        excluded = (batch.Y @ whole.Y.T).toarray() > 0 if overlap else mine[:, None] == prints[whole.rows]  # (B, B)
-        batch.extra["excluded"] = torch.from_numpy(excluded)
-        sampled = torch.from_numpy(rng.integers(0, len(whole), (len(whole), c.negatives or 1)))
-        batch.extra["sampled"] = batch.own(sampled)
-
     # -- fit: a pair of encoders on which the votes are chosen, then the final ones on all points
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
@@ -160,11 +148,10 @@ class Mnn(Method):
             self.setting_, self.blend_ = self._choose(rest, held, run.part(0.5))
         with run.timed("training"):
             c = self.config.replace(**self.setting_)
-            encoders = self._train(everything, run, c, c.encoders, "mnn")
+            self.encoders_ = self._train(everything, run, c, c.encoders, "mnn").rounded(c.precision)
         with run.timed("index"):
-            self.encoders_ = encoders.rounded(self.config.precision)
-            near = self._neighbourhood(self.encoders_, everything, run.seed, list(self.blend_.rules))
-            self._remember(everything.Y, near)
+            self.Y_, self.priors_ = everything.Y, label_priors(everything.Y)
+            self.neighbourhood_ = self._neighbourhood(self.encoders_, everything, run.seed, list(self.blend_.rules))
 
     def _choose(self, rest: Points, held: Points, run: Run) -> tuple[dict[str, Any], Blend]:
         """The setting and the votes with the best mean of P@1, P@3, P@5 on points that the encoders have not seen."""
@@ -199,10 +186,10 @@ class Mnn(Method):
         matched = np.flatnonzero((np.diff(train.X.indptr) > 0) & (np.diff(train.Y.indptr) > 0))
         known = np.bincount(train.X[matched].indices, minlength=train.n_features) > 0
         tables["features"].numpy()[~known] = 0  # an untrained random vector would disturb the known ones
-        prints = fingerprints(train.Y)
+        draws = SetDraws(train.Y, exclude=c.exclude, sampled=c.negatives or 1)
         batches = Batches(
             train.X, train.Y, size=c.batch or (256 if len(matched) < _MANY else 512), seed=run.seed, keep=c.keep or 1.0,
-            rows=matched, extend=lambda batch, rng: self._extend(batch, rng, prints, c),
+            rows=matched, extend=draws,
         )  # fmt: skip
         epochs = c.epochs or epochs_for(_STEPS, len(batches), _EPOCHS)
         plan = Plan(epochs=epochs, lr=c.lr, schedule="linear")
@@ -225,9 +212,6 @@ class Mnn(Method):
         codes = {source: (voters[source][0], rounded(voters[source][1](), self.config.precision)) for source in sources}
         return JointNeighbors(codes, ballots(train.Y), metric="inner", seed=seed)
 
-    def _remember(self, Y: sp.csr_matrix, near: JointNeighbors) -> None:
-        self.Y_, self.priors_, self.neighbourhood_ = Y, label_priors(Y), near
-
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
         codes = self.encoders_.points(X)
         ranking = self.neighbourhood_.rank(codes, self.blend_, k)
@@ -236,12 +220,10 @@ class Mnn(Method):
     # -- state
 
     def state(self) -> State:
-        precision = self.config.precision
-        arrays, facts = self.neighbourhood_.state(precision)
-        arrays |= pack_table("features", self.encoders_.features, precision)
-        arrays |= pack_table("label_vectors", self.encoders_.labels, precision)
+        arrays, indexes = self.neighbourhood_.state(self.config.precision)
+        arrays |= {**self.encoders_.arrays(self.config.precision), **pack_csr("Y", self.Y_)}
         chosen = {"setting": self.setting_, "blend": self.blend_.facts(), "n_points": self.Y_.shape[0]}
-        return State({**arrays, **pack_csr("Y", self.Y_)}, {**chosen, "indexes": facts})
+        return State(arrays, {**chosen, "indexes": indexes})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         try:
@@ -251,8 +233,9 @@ class Mnn(Method):
             raise ModelFileError(f"the model's facts are damaged: {error}") from None
         if not self.blend_.rules.keys() <= indexes.keys():
             raise ModelFileError("the model lacks an index that its votes need")
-        width = self.config.encoders * self.config.dim
-        tables = (("features", n_features), ("label_vectors", n_labels))
-        features, labels = (unpack_table(name, state.arrays, n, width) for name, n in tables)
-        self.encoders_, Y = Encoders(features, labels, self.config.dim), unpack_csr(state, "Y", (n_points, n_labels))
-        self._remember(Y, JointNeighbors.restored(state.arrays, indexes, ballots(Y), width))
+        c, self.Y_ = self.config, unpack_csr(state, "Y", (n_points, n_labels))
+        self.encoders_, self.priors_ = (
+            Encoders.restored(state, n_features, n_labels, c.encoders, c.dim),
+            label_priors(self.Y_),
+        )
+        self.neighbourhood_ = JointNeighbors.restored(state.arrays, indexes, ballots(self.Y_), c.encoders * c.dim)

@@ -12,7 +12,8 @@ from torch.nn.functional import normalize
 
 from zipfel.kernels.bag import encode_bag
 from zipfel.nn.bag import LocalRows, bag
-from zipfel.quantize import rounded
+from zipfel.quantize import pack_table, rounded, unpack_table
+from zipfel.state import Array, State
 
 Codes = npt.NDArray[np.float32]
 
@@ -44,6 +45,17 @@ class Encoders:
     def rounded(self, precision: str) -> Encoders:
         """The vectors as they are after saving and loading."""
         return Encoders(rounded(self.features, precision), rounded(self.labels, precision), self.dim)
+
+    def arrays(self, precision: str) -> dict[str, Array]:
+        """Both tables, kept in that precision; `restored` reads them back."""
+        features = pack_table("features", self.features, precision)
+        return {**features, **pack_table("label_vectors", self.labels, precision)}
+
+    @classmethod
+    def restored(cls, state: State, n_features: int, n_labels: int, encoders: int, dim: int) -> Encoders:
+        """The counterpart of `arrays`."""
+        features = unpack_table("features", state.arrays, n_features, encoders * dim)
+        return cls(features, unpack_table("label_vectors", state.arrays, n_labels, encoders * dim), dim)
 
     def _encode(self, rows: sp.csr_matrix, vectors: Codes) -> Codes:
         codes = encode_bag(rows, vectors)

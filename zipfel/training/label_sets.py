@@ -1,4 +1,4 @@
-"""Which points of a batch have one and the same label set: those are no negatives of each other."""
+"""The label sets of a batch, and which of them are no negatives of each other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,30 @@ import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+
+from zipfel.nn.bag import LocalRows
+from zipfel.training.batches import Batch
+
+
+class SetDraws:
+    """Gives a batch what MNN's section 3.3 compares: its label sets, and h of them as samples for each row.
+
+    Y: (n, n_labels) of all training points. exclude: which sets are no negatives of a row's own, "identical" ones or
+    "overlapping" ones. sampled: h. Into `batch.extra` go sets: the label sets, whose local columns are rows of
+    ids["labels"]; excluded: (B, B) bool; sampled: (B, h) places in the batch. The batch is a random sample of train.
+    """
+
+    def __init__(self, Y: sp.csr_matrix, *, exclude: str, sampled: int) -> None:
+        self._prints, self._overlapping, self._sampled = fingerprints(Y), exclude == "overlapping", sampled
+
+    def __call__(self, batch: Batch, rng: np.random.Generator) -> None:
+        sets, whole = LocalRows.from_csr(batch.Y), batch.everything
+        batch.ids["labels"], batch.extra["sets"] = sets.ids, sets
+        same = self._prints[batch.rows][:, None] == self._prints[whole.rows]
+        excluded = (batch.Y @ whole.Y.T).toarray() > 0 if self._overlapping else same  # (B, B)
+        batch.extra["excluded"] = torch.from_numpy(excluded)
+        sampled = torch.from_numpy(rng.integers(0, len(whole), (len(whole), self._sampled)))
+        batch.extra["sampled"] = batch.own(sampled)
 
 
 def same_sets(Y: sp.csr_matrix) -> Tensor:
