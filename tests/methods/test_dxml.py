@@ -63,11 +63,11 @@ def test_new_points_vote_without_any_training(plain):
     method.restore(plain.state(), known().train.n_features, N_LABELS)
     X = known().test.X[:8]
     Y = sp.csr_matrix((np.ones(8, np.float32), (np.arange(8), np.full(8, 6))), shape=(8, N_LABELS))
-    weights, before = method.embeddings_[0].W1.copy(), len(method.votes_.clusters)
+    weights, before = method.embeddings_.parts[0].W1.copy(), len(method.votes_.clusters)
     assert not (method.predict(X, 3).labels == 6).any()
     method.partial_fit(Points(X, Y))
     assert (method.predict(X, 3).labels[:, 0] == 6).all()
-    assert (weights == method.embeddings_[0].W1).all()
+    assert (weights == method.embeddings_.parts[0].W1).all()
     assert len(method.votes_.clusters) == before + 8
     again = make_method("dxml", plain.config.to_dict())
     again.restore(method.state(), known().train.n_features, N_LABELS)

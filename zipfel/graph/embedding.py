@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from zipfel.graph.label_graph import LabelGraph, SharedPoints
+from zipfel.index.base import unit_rows
 from zipfel.kernels.skipgram import skipgram_pass
 
 Floats = npt.NDArray[np.float32]
@@ -87,3 +88,11 @@ def random_vectors(n_labels: int, dim: int, *, seed: int = 0) -> Floats:
     """(n_labels, dim): directions drawn at random, about one long."""
     drawn = np.random.default_rng(seed).standard_normal((n_labels, dim)) / np.sqrt(dim)
     return np.asarray(drawn, dtype=np.float32)
+
+
+def with_own_directions(vectors: Floats, dim: int, seed: int) -> Floats:
+    """(n_labels, l + dim): vectors (n_labels, l) of unit length, and beside each a random direction of the label's own,
+    twice as long; dim 0 leaves the vectors as they are."""
+    if not dim:
+        return vectors
+    return np.hstack([unit_rows(vectors), 2 * unit_rows(random_vectors(len(vectors), dim, seed=seed))])

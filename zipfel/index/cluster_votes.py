@@ -13,12 +13,14 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule, choose_votes, mean_precision
 from zipfel.index.clusters import Clusters
-from zipfel.quantize import pack_table, unpack_table
+from zipfel.quantize import pack_table, rounded, unpack_table
 from zipfel.ranking import Ranking
 from zipfel.state import State, pack_csr, unpack_csr
 
 _BLOCK = 4096
 """Queries that are answered at a time."""
+_CLUSTER = 6000
+"""Points a cluster, as SLEEC has them, with which DXML's paper compares."""
 _FEWER_PROBES = 0.001
 """Mean precision that may be given up for searching fewer clusters."""
 
@@ -39,6 +41,23 @@ class ClusterVotes:
     Y: sp.csr_matrix
     rule: VoteRule = _RULE
     probes: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        codes: Vectors,
+        Y: sp.csr_matrix,
+        n_clusters: int | None = None,
+        *,
+        precision: str = "float32",
+        seed: int = 0,
+    ) -> ClusterVotes:
+        """Those points with codes (n, dim) that have labels Y, in k-means clusters (Algorithm 1, line 5).
+
+        n_clusters: None makes one for 6,000 points. precision: how the codes are kept."""
+        voters = np.flatnonzero(np.diff(Y.indptr))
+        n_clusters = n_clusters or max(1, round(len(voters) / _CLUSTER))
+        return cls(Clusters.fit(rounded(codes[voters], precision), n_clusters, seed), Y[voters])
 
     def choose(
         self,

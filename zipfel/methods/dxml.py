@@ -7,9 +7,9 @@ mean of its labels' vectors, and a network learns to send a document there. A ne
 
     label graph, DeepWalk: V                                  Algorithm 1, lines 1-2   `Dxml._label_vectors`
     f_y = V y / nnz(y)                                        Algorithm 1, line 3      `graph.Targets`
-    f_x = L2-norm(dropout(W2 relu(W1 x)))                     Figure 1, 4.1            `nn.Perceptron`
+    f_x = L2-norm(dropout(W2 relu(W1 x + b1) + b2))           Figure 1, 4.1            `nn.Perceptron`
     L(W) = sum_i sum_j h((f_x)_j, (f_y)_j), smooth L1         Eq. 1-3                  `Dxml.objective`
-    Z^1 ... Z^m: k-means of f_X                               Algorithm 1, line 5      `index.Clusters`
+    Z^1 ... Z^m: k-means of f_X                               Algorithm 1, line 5      `ClusterVotes.of`
     nearest cluster, k neighbours in it, their labels summed  Eq. 4, Algorithm 2       `Dxml.predict`
 
 The optimiser is the paper's: SGD, momentum 0.9, weight decay 0.0005, fixed rate 0.015 (4.1). k is chosen on held-out
@@ -27,7 +27,6 @@ Beyond the paper, off by default: `loss=infonce`, `optimizer=adam`, `keep`, `own
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,18 +40,15 @@ from torch import Tensor
 
 from zipfel import config as declared
 from zipfel.config import param
-from zipfel.graph import Targets, deepwalk, graph_of, ppmi_svd, random_vectors
-from zipfel.index.base import unit_rows
+from zipfel.graph import Targets, deepwalk, graph_of, ppmi_svd, random_vectors, with_own_directions
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, VoteRule
 from zipfel.index.cluster_votes import ClusterVotes
-from zipfel.index.clusters import Clusters
-from zipfel.kernels.sparse_rows import has_entries
 from zipfel.losses.infonce import info_nce
 from zipfel.losses.smooth_l1 import smooth_l1
-from zipfel.methods.base import Method, Points, State, under
+from zipfel.methods.base import Method, Points, State
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.bag import bag
-from zipfel.nn.perceptron import Embedding, Perceptron
+from zipfel.nn.perceptron import Embedding, Embeddings, Perceptron
 from zipfel.nn.table import Table
 from zipfel.quantize import PRECISIONS, rounded
 from zipfel.ranking import Ranking
@@ -66,8 +62,6 @@ from zipfel.training.schedule import epochs_for
 Floats = npt.NDArray[np.float32]
 _STEPS, _EPOCHS, _ADAM_STEPS, _ADAM_EPOCHS = 8000, (20, 80), 800, (8, 30)
 """Steps that training takes at least, within so many epochs: of SGD, and of Adam."""
-_CLUSTER = 6000
-"""Training points a cluster, as SLEEC has them, with which the paper compares."""
 
 
 @dataclass(frozen=True)
@@ -116,17 +110,29 @@ class DxmlConfig(declared.Config):
 
     removed: ClassVar[Mapping[str, str]] = {"refit": "the network is always trained again on all points"}
 
+    @property
+    def descent(self) -> dict[str, Any]:
+        """Settings of the optimiser of tables and plan; nothing for Adam."""
+        sgd = {"optimizer": "sgd", "momentum": self.momentum, "decay": self.decay}
+        return sgd if self.optimizer == "sgd" else {}
+
+    def plan(self, n_batches: int) -> Plan:
+        sgd = self.optimizer == "sgd"
+        steps, limits = (_STEPS, _EPOCHS) if sgd else (_ADAM_STEPS, _ADAM_EPOCHS)
+        epochs = self.epochs or epochs_for(steps, n_batches, limits)
+        return Plan(epochs=epochs, lr=self.lr, schedule="constant" if sgd else "linear", **self.descent)
+
+    def network(self, number: int, dropout: float, rng: np.random.Generator) -> Perceptron:
+        """The untrained network of that number."""
+        curved = self.activation == "relu" or (self.activation == "both" and number % 2 == 0)
+        return Perceptron(self.hidden, self.dim + self.own_dim, curved, dropout, rng)
+
 
 BEST = {
     "activation": "both", "loss": "infonce", "targets": "centred", "edges": "counts", "window": 2, "own_dim": 300,
     "optimizer": "adam", "lr": 3e-3, "batch": 256, "dropout": 0.0, "keep": 0.6, "networks": None,
     "probes": None, "sharpness": None, "precision": "int8",
 }  # fmt: skip
-
-
-def _is_curved(c: DxmlConfig, number: int) -> bool:
-    """Whether the network of that number has a ReLU."""
-    return c.activation == "relu" or (c.activation == "both" and number % 2 == 0)
 
 
 class Dxml(Method):
@@ -186,16 +192,16 @@ class Dxml(Method):
         n = self.config.networks or max(1, min(5, 80_000 // everything.n_points))
         with run.timed("training"):
             tasks = (partial(self._train, everything, V, run.part(1 / (n - i)), i) for i in range(n))
-            self.embeddings_ = at_once(*tasks)
+            self.embeddings_ = Embeddings(at_once(*tasks))
         with run.timed("clusters"):
-            votes = self._cluster(everything, self._codes(everything.X), run.seed)
+            votes = self._clustered(self.embeddings_.codes(everything.X), everything.Y, run.seed)
             self.priors_, self.votes_ = label_priors(everything.Y), replace(votes, rule=rule, probes=probes)
 
     def _choose(self, rest: Points, held: Points, V: Floats, run: Run) -> tuple[VoteRule, int]:
         """k, and what else is open of the votes, with the best mean of P@1, P@3, P@5 on the held-out points."""
         c = self.config
         embedding = self._train(rest, V, run, 0, "dxml-choice")
-        votes = self._cluster(rest, embedding.codes(rest.X), run.seed)
+        votes = self._clustered(embedding.codes(rest.X), rest.Y, run.seed)
         quality = votes.choose(
             embedding.codes(held.X), held.Y, n_neighbors=(c.n_neighbors,) if c.n_neighbors else NEIGHBOURS,
             sharpness=SHARPNESS if c.sharpness is None else (c.sharpness,), probes=c.probes,
@@ -205,71 +211,54 @@ class Dxml(Method):
 
     def _train(self, train: Points, V: Floats, run: Run, number: int, name: str = "dxml") -> Embedding:
         """The network of that number: its own directions of labels, start, batches and dropout."""
-        c, sgd, seed = self.config, self.config.optimizer == "sgd", 1000 * run.seed + number
-        if c.own_dim:  # twice as long as the label's place in the graph
-            V = np.hstack([unit_rows(V), 2 * unit_rows(random_vectors(len(V), c.own_dim, seed=seed))])
-        targets = Targets.of(V, train.Y, c.targets)
-        network = Perceptron(c.hidden, V.shape[1], _is_curved(c, number), c.dropout, run.rng(21, number))
-        how: dict[str, Any] = {"optimizer": c.optimizer, "momentum": c.momentum, "decay": c.decay} if sgd else {}
-        W1 = Table.normal(train.n_features, c.hidden, c.start, run.rng(22, number), **how)
+        c, seed = self.config, 1000 * run.seed + number
+        targets = Targets.of(with_own_directions(V, c.own_dim, seed), train.Y, c.targets)
+        network = c.network(number, c.dropout, run.rng(21, number))
+        W1 = Table.normal(train.n_features, c.hidden, c.start, run.rng(22, number), **c.descent)
         labelled = np.flatnonzero(np.diff(train.Y.indptr))
         W1.numpy()[np.bincount(train.X[labelled].indices, minlength=train.n_features) == 0] = 0  # never trained
         batches = Batches(
             train.X, train.Y, size=c.batch, seed=seed, keep=c.keep, rows=labelled,
             extend=lambda batch, _: self._extend(batch, targets),
         )  # fmt: skip
-        steps, limits = (_STEPS, _EPOCHS) if sgd else (_ADAM_STEPS, _ADAM_EPOCHS)
-        epochs = c.epochs or epochs_for(steps, len(batches), limits)
-        plan = Plan(epochs=epochs, lr=c.lr, schedule="constant" if sgd else "linear", **how)
 
         def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
             return self.objective(c, batch, network(bag(rows["features"], batch.X), batch.generator))
 
         tables = {"features": W1}
-        Trainer(run, batches, objective, plan, tables=tables, module=network, name=f"{name}-{number}").fit()
+        Trainer(
+            run, batches, objective, c.plan(len(batches)), tables=tables, module=network, name=f"{name}-{number}"
+        ).fit()
         return Embedding(W1.numpy(), network.eval())
 
     # -- predict: encode, search, vote
 
-    def _codes(self, X: sp.csr_matrix) -> Floats:
-        """(n, networks * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
-        codes = np.hstack([part.codes(X) for part in self.embeddings_])
-        return np.asarray(codes / math.sqrt(len(self.embeddings_)), dtype=np.float32)
-
-    def _cluster(self, train: Points, codes: Floats, seed: int) -> ClusterVotes:
-        """Algorithm 1, line 5: the points that have labels, in clusters."""
-        voters = np.flatnonzero(np.diff(train.Y.indptr))
-        codes = rounded(codes[voters], self.config.precision)
-        n_clusters = self.config.clusters or max(1, round(len(voters) / _CLUSTER))
-        return ClusterVotes(Clusters.fit(codes, n_clusters, seed), train.Y[voters])
+    def _clustered(self, codes: Floats, Y: sp.csr_matrix, seed: int) -> ClusterVotes:
+        """Algorithm 1, line 5."""
+        return ClusterVotes.of(codes, Y, self.config.clusters, precision=self.config.precision, seed=seed)
 
     def partial_fit(self, points: Points) -> None:
         """New points become neighbours without any training (3.4): each is embedded and joins its nearest cluster.
         New labels get votes at once; they have no place in the label graph."""
         voters = np.flatnonzero(np.diff(points.Y.indptr))
-        self.votes_.add(rounded(self._codes(points.X[voters]), self.config.precision), points.Y[voters])
+        self.votes_.add(rounded(self.embeddings_.codes(points.X[voters]), self.config.precision), points.Y[voters])
         self.priors_ = label_priors(self.votes_.Y)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        return fill_blank(self.votes_.rank(self._codes(X), k), self.priors_, np.logical_not(self._knows(X)))
-
-    def _knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
-        """(n,) which rows have a feature that the network has been trained on."""
-        return has_entries(X, np.any(self.embeddings_[0].W1, axis=1))
+        ranking = self.votes_.rank(self.embeddings_.codes(X), k)
+        return fill_blank(ranking, self.priors_, np.logical_not(self.embeddings_.knows(X)))
 
     # -- state
 
     def state(self) -> State:
         arrays, votes = self.votes_.state(self.config.precision)
-        for number, part in enumerate(self.embeddings_):
-            arrays |= under(str(number), part.arrays())
-        return State({**arrays, "priors": self.priors_}, {"votes": votes, "networks": len(self.embeddings_)})
+        arrays |= {**self.embeddings_.arrays(), "priors": self.priors_}
+        return State(arrays, {"votes": votes, "networks": len(self.embeddings_.parts)})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        c, networks = self.config, int(state.fact("networks", low=1, high=16))
-        dim, self.embeddings_ = c.dim + c.own_dim, []
-        for number in range(networks):
-            network = Perceptron(c.hidden, dim, _is_curved(c, number), 0.0, np.random.default_rng(0))
-            self.embeddings_.append(Embedding.restored(network, state, str(number), n_features))
-        self.votes_ = ClusterVotes.restored(state, dict(state.facts.get("votes", {})), networks * dim, n_labels)
+        c, n = self.config, int(state.fact("networks", low=1, high=16))
+        networks = [c.network(number, 0.0, np.random.default_rng(0)) for number in range(n)]
+        self.embeddings_ = Embeddings.restored(networks, state, n_features)
+        dim = n * (c.dim + c.own_dim)
+        self.votes_ = ClusterVotes.restored(state, dict(state.facts.get("votes", {})), dim, n_labels)
         self.priors_ = state.array("priors", shape=(n_labels,)).astype(np.float32)

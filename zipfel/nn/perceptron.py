@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from zipfel.kernels.bag import encode_bag
+from zipfel.kernels.sparse_rows import has_entries
 from zipfel.nn.shares import batch_rows, own
 from zipfel.nn.weights import read_weights, weights
-from zipfel.state import State
+from zipfel.state import Array, State, under
 
 Floats = npt.NDArray[np.float32]
 _BLOCK = 4096
@@ -57,13 +59,35 @@ class Embedding:
             codes: Floats = torch.cat([self.network(part) for part in sums]).numpy()
         return codes
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """W1 and the network's parameters by name."""
-        return {"W1": self.W1, **weights(self.network)}
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Trained networks side by side; the paper has one."""
+
+    parts: Sequence[Embedding]
+
+    def codes(self, X: sp.csr_matrix) -> Floats:
+        """(n, networks * dim) of unit length: the inner product of two is the mean of the networks' cosines."""
+        codes = np.hstack([part.codes(X) for part in self.parts])
+        return np.asarray(codes / math.sqrt(len(self.parts)), dtype=np.float32)
+
+    def knows(self, X: sp.csr_matrix) -> npt.NDArray[np.bool_]:
+        """(n,) which rows have a feature that was trained on."""
+        return has_entries(X, np.any(self.parts[0].W1, axis=1))
+
+    def arrays(self) -> dict[str, Array]:
+        """Each network's W1 and parameters; `restored` reads them back."""
+        found: dict[str, Array] = {}
+        for i, part in enumerate(self.parts):
+            found |= under(str(i), {"W1": part.W1, **weights(part.network)})
+        return found
 
     @classmethod
-    def restored(cls, network: Perceptron, state: State, prefix: str, n_features: int) -> Embedding:
-        """The counterpart of `arrays`; network: an untrained one of the right size."""
-        read_weights(network, state, prefix)
-        W1 = state.array(f"{prefix}.W1", shape=(n_features, len(network.bias1)))
-        return cls(W1, network.eval())
+    def restored(cls, networks: Sequence[Perceptron], state: State, n_features: int) -> Embeddings:
+        """The counterpart of `arrays`; networks: untrained ones of the right size."""
+        parts = []
+        for i, network in enumerate(networks):
+            read_weights(network, state, str(i))
+            W1 = state.array(f"{i}.W1", shape=(n_features, len(network.bias1)))
+            parts.append(Embedding(W1, network.eval()))
+        return cls(parts)
