@@ -114,8 +114,8 @@ def test_the_loss_is_softmax_from_ten_labels_a_point_on() -> None:
 
 def test_label_vectors_are_of_one_length() -> None:
     method = fitted(epochs=3)
-    lengths = np.linalg.norm(method.labels_.index.vectors[:, :-1], axis=1)
-    np.testing.assert_allclose(lengths, float(method.encoder_.length.detach()), rtol=1e-4)
+    lengths = np.linalg.norm(method.space_.labels.index.vectors[:, :-1], axis=1)
+    np.testing.assert_allclose(lengths, float(method.space_.encoder.length.detach()), rtol=1e-4)
 
 
 def test_the_generalisation_gap_is_kept() -> None:

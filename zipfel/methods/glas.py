@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -43,20 +42,17 @@ from torch.nn.functional import normalize
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.errors import ModelFileError
-from zipfel.index.base import unit_rows
 from zipfel.index.choice import mean_precision
-from zipfel.index.label_vectors import LabelVectors
 from zipfel.kernels.bag import encode_bag
 from zipfel.losses.margin import pairwise_margin, sampled_margin, stochastic_negative_mining
 from zipfel.losses.softmax import softmax_cross_entropy
-from zipfel.methods.base import Method, Points, State, under
+from zipfel.methods.base import Method, Points, State
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.nn.bag import bag
 from zipfel.nn.table import Table
 from zipfel.nn.tokens import token_table
-from zipfel.nn.unit import UnitEncoder, centroid_start
-from zipfel.nn.weights import read_weights, weights
-from zipfel.quantize import PRECISIONS, pack_table, rounded, unpack_table
+from zipfel.nn.unit import UnitEncoder, UnitSpace, centroid_start
+from zipfel.quantize import PRECISIONS
 from zipfel.ranking import Ranking
 from zipfel.regularizers.affinity import AFFINITIES
 from zipfel.regularizers.gram import glas, gravity, spread_out
@@ -66,8 +62,6 @@ from zipfel.training.batches import batch_size
 from zipfel.training.held_out import chance, hold_out, sample
 from zipfel.training.label_draws import LabelDraws
 
-Vectors = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int64]
 LOSSES, REGULARIZERS = ("margin", "mining", "softmax"), ("glas", "spread_out", "gravity", "none")
 _GAP_SAMPLE = 2000
 """Training points that the generalisation gap is measured on."""
@@ -114,6 +108,11 @@ class GlasConfig(declared.Config):
     def loss_for(self, labels_per_point: float) -> str:
         return self.loss or ("softmax" if labels_per_point >= _MANY_LABELS else "margin")
 
+    def encoder(self) -> UnitEncoder:
+        """phi, untrained."""
+        relu = self.activation == "relu"
+        return UnitEncoder(self.dim, relu=relu, weight_norm=self.weight_norm, dropout=self.dropout, length=self.length)
+
 
 _LARGE = {"loss": "margin", "dim": 512, "batch": 4096, "epochs": 10}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -139,7 +138,6 @@ class Glas(Method):
     Config = GlasConfig
     config: GlasConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
-    features_: Vectors
 
     # -- the objective: Algorithm 2, lines 14 to 18
 
@@ -191,7 +189,7 @@ class Glas(Method):
         c, tables = self.config, self._tables(train, run)
 
         def validate() -> float:
-            self._finish(tables)
+            self.space_ = self._space(tables)
             return self._p_at_1(checked)
 
         plan = Plan(epochs=c.epochs, lr=c.lr, schedule="linear", patience=c.patience, tolerance=chance(checked))
@@ -199,26 +197,19 @@ class Glas(Method):
             run, self._batches(train, run), self.objective, plan, tables=tables, module=self.encoder_,
             validate=validate, name="glas", before_epoch=lambda _: self.encoder_.measure(tables["features"].weights),
         ).fit()  # fmt: skip
-        self._finish(tables)
-        self.features_ = rounded(self.features_, c.precision)
+        self.space_ = self._space(tables).rounded()
 
     def _tables(self, train: Points, run: Run) -> dict[str, Table]:
         """The vectors of features and labels, and the encoder beside them, as training begins."""
         c = self.config
         features = token_table(train.X, c.dim, run.rng(21, 0), kind=c.tokens)
         features[np.bincount(train.X.indices, minlength=train.n_features) == 0] = 0
-        self.encoder_ = self._encoder(c.dropout, c.length)
+        self.encoder_ = c.encoder()
         self.encoder_.measure(torch.from_numpy(features))
         labels = Table.normal(train.n_labels, c.dim, c.dim**-0.5, run.rng(22))
         if c.start == "centroid":
             centroid_start(labels.numpy(), self.encoder_.codes(encode_bag(train.X, features)), train.Y)
         return {"features": Table(features), "labels": labels}
-
-    def _encoder(self, dropout: float = 0.0, length: float = 1.0) -> UnitEncoder:
-        c = self.config
-        return UnitEncoder(
-            c.dim, relu=c.activation == "relu", weight_norm=c.weight_norm, dropout=dropout, length=length
-        )
 
     def _batches(self, train: Points, run: Run) -> Batches:
         c = self.config
@@ -231,48 +222,37 @@ class Glas(Method):
             rows=rows, extend=draws,
         )  # fmt: skip
 
-    def _finish(self, tables: Mapping[str, Table]) -> None:
-        """Feature vectors as predicting needs them, and an index over g v_y with -r log(N_y / N)."""
-        c, seen = self.config, np.flatnonzero(self.priors_)
-        self.encoder_.eval()
-        self.encoder_.measure(tables["features"].weights)
-        self.features_ = tables["features"].numpy()
-        vectors = float(self.encoder_.length.detach()) * unit_rows(tables["labels"].numpy()[seen])
-        self.labels_ = LabelVectors.of(vectors, np.float32(-c.rarity) * np.log(self.priors_[seen]), seen, c.precision)
+    def _space(self, tables: Mapping[str, Table]) -> UnitSpace:
+        """The map and the labels seen, with -r log(N_y / N)."""
+        seen = np.flatnonzero(self.priors_)
+        labels, bonus = tables["labels"].numpy()[seen], np.float32(-self.config.rarity) * np.log(self.priors_[seen])
+        return UnitSpace.of(tables["features"].weights, self.encoder_, labels, bonus, seen, self.config.precision)
 
     def _p_at_1(self, points: Points) -> float:
         return mean_precision(self.predict(points.X, 1), points.Y, (1,))
 
     # -- predict: encode, then maximum inner product search (Sec. 4)
 
-    def encode(self, X: sp.csr_matrix) -> Vectors:
-        """(n, d): phi(x); zeros for rows without a feature."""
-        codes = self.encoder_.codes(encode_bag(X, self.features_))
-        codes[np.diff(X.indptr) == 0] = 0
-        return codes
-
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        codes = self.encode(X)
-        return fill_blank(self.labels_.search(codes, k), self.priors_, np.logical_not(codes.any(axis=1)))
+        codes = self.space_.encode(X)  # (n, d)
+        return fill_blank(self.space_.search(codes, k), self.priors_, np.logical_not(codes.any(axis=1)))
 
     # -- state
 
     def state(self) -> State:
-        vectors, index = self.labels_.state()
-        arrays = {**under("index", vectors), **under("encoder", weights(self.encoder_)), "priors": self.priors_}
-        arrays |= pack_table("features", self.features_, self.config.precision)
-        return State(arrays, {"index": index, "gap": self.gap_, "loss": self.loss_})
+        arrays, index = self.space_.state()
+        return State({**arrays, "priors": self.priors_}, {"index": index, "gap": self.gap_, "loss": self.loss_})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
-        c, facts = self.config, state.facts
-        self.features_ = unpack_table("features", state.arrays, n_features, c.dim)
         self.priors_ = state.array("priors", shape=(n_labels,))
-        self.encoder_ = self._encoder()
-        read_weights(self.encoder_, state, "encoder")
         try:
-            self.gap_, self.loss_ = dict(facts["gap"]), str(facts["loss"])
-            self.labels_ = LabelVectors.restored(
-                state.part("index"), dict(facts["index"]), c.dim, n_labels, c.precision
+            index, self.gap_, self.loss_ = (
+                dict(state.facts["index"]),
+                dict(state.facts["gap"]),
+                str(state.facts["loss"]),
+            )
+            self.space_ = UnitSpace.restored(
+                self.config.encoder(), state, index, (n_features, n_labels), self.config.precision
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +15,15 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from zipfel.index.base import unit_rows
+from zipfel.index.label_vectors import LabelVectors
+from zipfel.kernels.bag import encode_bag
 from zipfel.nn.seeded import Dropout
+from zipfel.nn.weights import read_weights, weights
+from zipfel.quantize import pack_table, rounded, unpack_table
+from zipfel.ranking import Ranking
+from zipfel.state import Array, State, under
 
+Vectors = npt.NDArray[np.float32]
 _BLOCK = 8192
 
 
@@ -58,15 +68,65 @@ class UnitEncoder(nn.Module):
         return normalize(self.dropout(torch.relu(scaled) if self.relu else scaled), dim=1)
 
     @torch.no_grad()
-    def codes(self, bags: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def codes(self, bags: Vectors) -> Vectors:
         """phi without dropout, for prediction."""
         self.eval()
-        found: npt.NDArray[np.float32] = self(torch.from_numpy(bags)).numpy()
+        found: Vectors = self(torch.from_numpy(bags)).numpy()
         return found
 
 
-def centroid_start(labels: npt.NDArray[np.float32], codes: npt.NDArray[np.float32], Y: sp.csr_matrix) -> None:
+def centroid_start(labels: Vectors, codes: Vectors, Y: sp.csr_matrix) -> None:
     """Sets each label's vector (n_labels, d) to the unit mean of its documents' codes (n, d), less the mean of all."""
     centroids = unit_rows(np.asarray(Y.T @ (codes - codes.mean(axis=0)), dtype=np.float32))
     seen = centroids.any(axis=1)
     labels[seen] = centroids[seen]
+
+
+@dataclass(frozen=True)
+class UnitSpace:
+    """What predicting needs of a trained map: codes phi(x), and an index over the label vectors g v / |v|."""
+
+    features: Vectors  # (D, d)
+    encoder: UnitEncoder
+    labels: LabelVectors
+
+    @classmethod
+    def of(
+        cls, features: Tensor, encoder: UnitEncoder, labels: Vectors, bonus: Vectors, ids: npt.NDArray[np.int64],
+        precision: str,
+    ) -> UnitSpace:  # fmt: skip
+        """labels: (m, d) trained vectors of any length, bonus: (m,) what is added to the scores of the labels `ids`."""
+        encoder.eval()
+        encoder.measure(features)
+        vectors = float(encoder.length.detach()) * unit_rows(labels)
+        return cls(features.numpy(), encoder, LabelVectors.of(vectors, bonus, ids, precision))
+
+    def rounded(self) -> UnitSpace:
+        """The features as they are after saving and loading; the label vectors are so already."""
+        return UnitSpace(rounded(self.features, self.labels.precision), self.encoder, self.labels)
+
+    def encode(self, X: sp.csr_matrix) -> Vectors:
+        """(n, d): phi(x); zeros for rows without a feature."""
+        codes = self.encoder.codes(encode_bag(X, self.features))
+        codes[np.diff(X.indptr) == 0] = 0
+        return codes
+
+    def search(self, codes: Vectors, k: int) -> Ranking:
+        """The k best labels of each code by maximum inner product."""
+        return self.labels.search(codes, k)
+
+    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Arrays, and the facts of the index."""
+        vectors, index = self.labels.state()
+        arrays = {**under("index", vectors), **under("encoder", weights(self.encoder))}
+        return {**arrays, **pack_table("features", self.features, self.labels.precision)}, index
+
+    @classmethod
+    def restored(
+        cls, encoder: UnitEncoder, state: State, facts: Mapping[str, Any], shape: tuple[int, int], precision: str
+    ) -> UnitSpace:
+        """The counterpart of `state`; encoder: an untrained one. shape: how many features and labels there are."""
+        read_weights(encoder, state, "encoder")
+        dim, (n_features, n_labels) = len(encoder.bias), shape
+        labels = LabelVectors.restored(state.part("index"), facts, dim, n_labels, precision)
+        return cls(unpack_table("features", state.arrays, n_features, dim), encoder, labels)
