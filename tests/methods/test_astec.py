@@ -57,7 +57,7 @@ def test_features_are_frozen_after_module_1(monkeypatch: pytest.MonkeyPatch) -> 
     method = fitted()
     np.testing.assert_array_equal(before[0], method.network_.first(known().test.X))
     assert method.reranker_ is not None
-    assert not np.allclose(before[0], method.reranker_.first(known().test.X))
+    assert not np.allclose(before[0], method.reranker_.network.first(known().test.X))
 
 
 def test_the_objective_is_bce_on_positives_shortlist_and_drawn_labels() -> None:
@@ -136,6 +136,33 @@ def test_the_reranker_decides_among_what_module_4_ranks_first() -> None:
     reranked, plain = method.predict(X, 2), fitted(gamma=0.0, beta=1.0, mistakes=2).predict(X, 2)
     np.testing.assert_array_equal(np.sort(reranked.labels), np.sort(plain.labels))
     assert method.predict(X, 4).labels[:, 3].min() >= 0  # the others follow
+
+
+def test_a_prediction_is_the_blend_of_classifiers_centroids_and_reranker() -> None:
+    """(1 - gamma) (beta s(w . x) + (1 - beta) s(cos(v, mu))) + gamma s(u . z), by numpy alone."""
+    method, X = fitted(beta=0.7, gamma=0.4, mistakes=6), known().test.X
+    found, saved = method.predict(X, SEEN), method.state().arrays
+
+    def sigmoid(z: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-z))
+
+    def network(name: str) -> tuple[np.ndarray, np.ndarray]:
+        """v, and the logits of all labels."""
+        v = np.maximum(X.toarray() @ saved[f"{name}.tokens"] + saved[f"{name}.encoder.bias"], 0)
+        R, left = saved[f"{name}.encoder.residual.weight"], saved[f"{name}.encoder.residual.left"]
+        right = R.T @ left / np.linalg.norm(R.T @ left)
+        R = R / max(1, left @ R @ right)  # its largest singular value is 1 at most
+        x, w = v + np.maximum(v @ R.T + saved[f"{name}.encoder.residual.bias"], 0), saved[f"{name}.classifiers"]
+        return v, x[:, :-1] @ w[:, :-1].T + w[:, -1]
+
+    (v, logits), (_, reranked) = network("network"), network("reranker")
+    mu = saved["labels.units"]
+    cosines = v @ mu.T / np.linalg.norm(v, axis=1)[:, None]
+    scores = 0.6 * (0.7 * sigmoid(logits) + 0.3 * sigmoid(cosines)) + 0.4 * sigmoid(reranked)
+    for row in np.flatnonzero(np.diff(X.indptr)):
+        expected = np.argsort(-scores[row])
+        assert found.labels[row].tolist() == saved["labels"][expected].tolist()
+        np.testing.assert_allclose(found.scores[row], scores[row, expected], rtol=1e-4)
 
 
 def test_seconds_of_each_module_are_kept() -> None:

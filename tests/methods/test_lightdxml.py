@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 
 from tests.contract import N_LABELS, SEEN, known
@@ -79,7 +78,7 @@ def test_the_objective_is_equation_7_on_positives_and_shortlist() -> None:
     "params",
     [
         {},
-        {"relu": False, "centre": True, "start": 2.0, "n_head": 2},
+        {"relu": False, "centre": True, "n_head": 2},
         {"point_relu": True},
         {"label_start": "random", "label_epochs": 4, "tokens": "random"},
         {"score_all": True, "keep": 0.8, "precision": "int8"},
@@ -99,21 +98,27 @@ def test_the_shortlist_decides_at_prediction(kind: str) -> None:
     assert _p1(method) >= 0.8
 
 
+def test_a_prediction_is_section_f_by_the_saved_numbers() -> None:
+    """beta s(w_j . x) + (1 - beta) s(cos(x, z_j)) of the k labels with the largest cosine, by numpy alone."""
+    method, X = _fitted(shortlist=3, beta=0.4), known().test.X
+    found, saved = method.predict(X, SEEN), method.state().arrays
+    h = X.toarray() @ saved["tokens"] + saved["encoder.bias"]
+    x = h + np.maximum(h @ saved["encoder.residual.weight"].T + saved["encoder.residual.bias"], 0)
+    norms = np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(saved["codes"], axis=1)
+    cosines = x @ saved["codes"].T / norms
+    logits = x[:, :-1] @ saved["classifiers"][:, :-1].T + saved["classifiers"][:, -1]
+    scores = 0.4 / (1 + np.exp(-logits)) + 0.6 / (1 + np.exp(-cosines))
+    for row in np.flatnonzero(np.diff(X.indptr)):
+        nearest = np.argsort(-cosines[row])[:3]
+        expected = nearest[np.argsort(-scores[row, nearest])]
+        assert found.labels[row, :3].tolist() == saved["labels"][expected].tolist()
+        np.testing.assert_allclose(found.scores[row, :3], scores[row, expected], rtol=1e-4)
+
+
 def test_labels_never_seen_are_left_out() -> None:
     method = _fitted()
     assert method.scorer_.labels.tolist() == list(range(SEEN))
     assert N_LABELS - 1 not in method.predict(known().test.X, N_LABELS).labels
-
-
-def test_opinions_are_the_classifiers_logits_and_unknown_where_there_is_none() -> None:
-    method, X = _fitted(beta=1.0), known().test.X[:5]
-    best = method.predict(X, 1)
-    labels = np.column_stack([best.labels[:, 0], np.full(5, N_LABELS - 1), np.full(5, -1)])
-    found = method.opinions(X, labels)
-    assert np.isnan(found[:, 1:]).all()
-    np.testing.assert_allclose(1 / (1 + np.exp(-found[:, 0])), best.scores[:, 0], rtol=1e-5)
-    empty = sp.csr_matrix((1, X.shape[1]), dtype=np.float32)
-    assert np.isnan(method.opinions(empty, labels[:1])).all()
 
 
 def test_seconds_of_each_step_do_not_overlap_and_equation_2_is_kept() -> None:
@@ -134,12 +139,6 @@ def test_word_vectors_are_looked_up_by_feature_name(tmp_path: Path) -> None:
     assert method.predict(known().test.X, 1).labels.min() >= 0
     with pytest.raises(ParameterError, match="names"):
         _fitted(tokens="file", vectors=str(path))
-
-
-def test_what_is_no_parameter_any_more_is_refused_by_name() -> None:
-    for name in ("votes", "sparse", "n_hard"):
-        with pytest.raises(ParameterError, match="no longer a parameter"):
-            make_method("lightdxml", {name: 1})
 
 
 def test_the_encoder_has_the_shape_that_the_model_says() -> None:

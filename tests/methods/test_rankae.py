@@ -14,7 +14,7 @@ from zipfel.nn.autoencoder import BatchNorm
 from zipfel.nn.word_vectors import word_start
 from zipfel.run import Run
 from zipfel.system.threads import use_threads
-from zipfel.training import Batch, Candidates
+from zipfel.training import Batch, Batches, Candidates, CandidateSampler
 
 
 def fitted(run=None, **params):
@@ -64,6 +64,50 @@ def test_the_losses_are_equations_1_to_4():
     assert float(RankAe.common_loss(c, x_h, y_h, batch)) == (1 + 4 + 9) / 2
 
 
+def literal_loss(y, scores, m):
+    """Eq. 2-4 of one row, with every pair."""
+    positives, negatives = np.flatnonzero(y), np.flatnonzero(y == 0)
+    gaps = np.array([[max(0.0, m + scores[n] - scores[p]) for n in negatives] for p in positives])  # (|P|, |N|)
+    return gaps.max(axis=0).sum() + gaps.max(axis=1).sum()
+
+
+@pytest.mark.parametrize("norm", ["none", "batch"])
+def test_equation_1_with_its_three_maps_is_what_numpy_says(norm):
+    """F by Eq. 5, E and D with two layers each, L_h + lambda L_ae, written down without torch."""
+    rng, m, weight = np.random.default_rng(0), 0.3, 2.5
+    method = make_method("rankae", {**QUICK["rankae"], "norm": norm, "margin": m, "balance": weight})
+    network, C, hidden, L = method._network(1), 16, 32, 5
+    words, E, D, bias = (
+        rng.standard_normal(shape).astype(np.float32) for shape in ((9, C), *2 * ((L, hidden),), (L, 1))
+    )
+    X = sp.csr_matrix(rng.random((4, 9), dtype=np.float32) * (rng.random((4, 9)) < 0.6))
+    Y = sp.csr_matrix(np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 1]], np.float32))
+    sampler = CandidateSampler(Y, n_sampled=0, all_below=L)
+    batch = next(iter(Batches(X, Y, size=4, seed=0, candidates=sampler, extend=method._extend).epoch(0)))
+    tables = {"features": words, "encoder": E, "labels": D, "bias": bias}
+    rows = {name: torch.from_numpy(tables[name][batch.ids[name].numpy()]) for name in tables}
+    found = float(method.objective(method.config, batch, rows, network.train()).detach())
+
+    w = {name: tensor.detach().numpy() for name, tensor in network.named_parameters()}
+
+    def normalised(h, layer):
+        centred = h - h.mean(axis=0)
+        return centred / np.sqrt((centred**2).mean(axis=0) + 1e-5) * w[f"{layer}.weight"] + w[f"{layer}.bias"]
+
+    V = X.toarray()[:, :, None] * words  # V' (B, n, C)
+    squeezed = np.maximum(V @ w["attention.squeeze.weight"].T + w["attention.squeeze.bias"], 0)
+    A = 1 / (1 + np.exp(-(squeezed @ w["attention.excite.weight"].T + w["attention.excite.bias"])))
+    x_h = (V * A).sum(axis=1) @ w["common.weight"].T + w["common.bias"]
+    h = Y.toarray() @ E
+    h = normalised(h, "encoder_norm") if norm == "batch" else h + w["encoder_bias"]
+    y_h = np.maximum(h, 0) @ w["encoder.weight"].T + w["encoder.bias"]
+    h = y_h @ w["decoder.weight"].T
+    h = normalised(h, "decoder_norm") if norm == "batch" else h + w["decoder.bias"]
+    y = 1 / (1 + np.exp(-(np.maximum(h, 0) @ D.T + bias.T)))
+    L_ae = np.mean([literal_loss(row, scores, m) for row, scores in zip(Y.toarray(), y, strict=True)])
+    assert found == pytest.approx(((x_h - y_h) ** 2).sum(axis=1).mean() + weight * L_ae, rel=1e-4)
+
+
 def test_hidden_layers_are_normalised_over_the_batch_and_by_running_means_at_prediction(plain):
     network = plain.readout_.trained.network
     assert not network.decoder_norm.training
@@ -104,11 +148,6 @@ def test_the_papers_preset_is_section_3_1():
     c = make_method("rankae", preset="paper").config
     assert (c.loss, c.common, c.readout, c.attention) == ("ranking", "mse", "decoder", "dual")
     assert (c.word_dim, c.dim, c.reduction, c.keep, c.decode_features) == (100, 100, 4, 1, 0)
-
-
-def test_options_that_are_gone_name_what_to_use_instead():
-    with pytest.raises(ParameterError, match=r"by_words.*auto"):
-        make_method("rankae", {"by_words": True})
 
 
 def test_explanation_favours_the_words_of_the_label(plain):

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 import torch
 
 from zipfel.nn.encoder import LabelEncoder
-from zipfel.nn.table import Table
 from zipfel.run import Run
-from zipfel.training.label_codes import embed_labels, equation_2, spread, start_classifiers
+from zipfel.training.label_codes import centroids, embed_labels, equation_2, spread
 
 
 def _points() -> tuple[np.ndarray, sp.csr_matrix]:
@@ -37,6 +36,13 @@ def test_equation_2_falls_from_a_random_start() -> None:
     assert losses[1] < 0.5 * losses[0]
 
 
+def test_centroids_are_equation_5() -> None:
+    points = np.array([[1.0, 0.0], [0.0, 2.0], [4.0, 4.0]], dtype=np.float32)
+    Y = sp.csr_matrix(np.array([[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0]], dtype=np.float32))
+    by_hand = [[1, 0], [5 / 3, 2], [4, 4], [0, 0]]  # the last label has no point
+    np.testing.assert_allclose(centroids(points, Y), by_hand, rtol=1e-6)
+
+
 def test_equation_2_by_hand() -> None:
     hidden = np.array([[1.0, 0.0], [0.0, 2.0]], dtype=np.float32)
     Y = sp.csr_matrix(np.array([[1, 1], [0, 1]], dtype=np.float32))
@@ -54,12 +60,3 @@ def _embed(relu: bool, start: str, epochs: int) -> tuple[np.ndarray, list[float]
 def test_spread_tells_collapse() -> None:
     assert spread(np.ones((5, 3), dtype=np.float32)) == pytest.approx(0, abs=1e-6)
     assert spread(np.eye(4, dtype=np.float32)) == pytest.approx(0.5, abs=1e-6)
-
-
-def test_classifiers_start_along_their_codes_with_their_bias_at_the_mean() -> None:
-    table = Table(np.array([[0, 0, -2.0], [0, 0, -3.0]], dtype=np.float32))
-    mean = np.array([1.0, 1.0, 0.0], dtype=np.float32)
-    start_classifiers(table, np.array([[3.0, 1.0, 0.0], [1.0, 5.0, 0.0]], dtype=np.float32), mean, 2.0)
-    weights = table.numpy()
-    assert weights[:, :2].tolist() == [[2.0, 0.0], [0.0, 2.0]]
-    assert (weights[:, :2] @ mean[:2] + weights[:, 2]).tolist() == [-2.0, -3.0]

@@ -96,9 +96,9 @@ def test_the_best_share_is_the_largest_of_equals() -> None:
         labels = np.array([[1], [2]]) if 0.25 < share < 0.65 else np.array([[0], [0]])
         return Ranking(labels, np.ones((2, 1), np.float32))
 
-    assert best_share(rank, truth) == 0.6
-    assert best_share(rank, truth, 0.1) == 0.1
-    assert best_share(lambda _: rank(0), truth) == max(SHARES)
+    assert best_share(lambda shares: [rank(share) for share in shares], truth) == 0.6
+    assert best_share(lambda shares: [rank(share) for share in shares], truth, 0.1) == 0.1
+    assert best_share(lambda shares: [rank(0) for _ in shares], truth) == max(SHARES)
 
 
 def test_blocks_of_rows_are_ranked_alike_and_a_row_without_features_gets_nothing(
@@ -107,10 +107,12 @@ def test_blocks_of_rows_are_ranked_alike_and_a_row_without_features_gets_nothing
     monkeypatch.setattr(shortlist, "_BLOCK", 2)
     X = sp.csr_matrix(np.array([[3], [0], [1], [2], [5]], dtype=np.float32))
 
-    def rank(block: sp.csr_matrix) -> Ranking:
-        return Ranking(block.toarray().astype(np.int64), block.toarray())
+    def rank(block: sp.csr_matrix) -> list[Ranking]:
+        dense = block.toarray()
+        return [Ranking(dense.astype(np.int64), dense), Ranking(dense.astype(np.int64) + 1, dense)]
 
-    found = rank_blocks(X, rank)
+    found, other = rank_blocks(X, rank)
     assert found.labels.ravel().tolist() == [3, -1, 1, 2, 5]
-    assert found.scores[1, 0] == -np.inf
-    assert len(rank_blocks(X[:0], rank).labels) == 0
+    assert other.labels.ravel().tolist() == [4, -1, 2, 3, 6]
+    assert found.scores[1, 0] == other.scores[1, 0] == -np.inf
+    assert len(rank_blocks(X[:0], rank)[0].labels) == 0

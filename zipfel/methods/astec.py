@@ -27,7 +27,6 @@ follows the size of train, a classifier's last weight is its bias, labels withou
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,14 +41,13 @@ from torch import Tensor
 from zipfel import config as declared
 from zipfel.config import param
 from zipfel.kernels.bag import encode_bag
-from zipfel.kernels.topk import topk
 from zipfel.linear.tree import LabelTree
 from zipfel.losses.bce import candidate_bce, pair_bce
 from zipfel.methods.base import Method, Points, State, under
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.metrics import evaluate
 from zipfel.nn.bag import bag
-from zipfel.nn.classifier_network import ClassifierNetwork, log_odds_classifiers, taken
+from zipfel.nn.classifier_network import ClassifierNetwork, log_odds_classifiers
 from zipfel.nn.encoder import ResidualEncoder
 from zipfel.nn.pairs import Pairs, pair_scores
 from zipfel.nn.score import candidate_scores, with_constant
@@ -63,7 +61,8 @@ from zipfel.training.batches import batch_size
 from zipfel.training.cycles import add_pairs
 from zipfel.training.held_out import hold_out, sample
 from zipfel.training.label_codes import centroids
-from zipfel.training.shortlist import Scored, best_share, check_label_ids, fused, rank_blocks, ranked, sigmoid
+from zipfel.training.reranker import Reranker
+from zipfel.training.shortlist import Scored, best_share, check_label_ids, fused, rank_blocks, ranked
 from zipfel.training.two_searches import TwoSearches
 
 Array = npt.NDArray[np.float32]
@@ -117,7 +116,7 @@ class Astec(Method):
     Config = AstecConfig
     config: AstecConfig
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
-    reranker_: ClassifierNetwork | None
+    reranker_: Reranker | None
 
     def fit(self, train: Points, valid: Points | None, run: Run) -> None:
         c = self.config
@@ -191,23 +190,14 @@ class Astec(Method):
         ).fit()  # fmt: skip
         network.classifiers = table.numpy()
 
-    def _learn_reranker(self, train: Points, mistakes: Places, checked: Points, run: Run) -> ClassifierNetwork:
+    def _learn_reranker(self, train: Points, mistakes: Places, checked: Points, run: Run) -> Reranker:
         """mistakes (N, m): labels that module 4 ranks first; the true ones among them are positives."""
         c, places = self.config, self._first(checked.X)
-        network = copy.deepcopy(self.network_)
-        network.encoder.requires_grad_(True)
-        tables = {"features": Table(network.tokens), "labels": Table(network.classifiers)}
-
-        def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
-            return self.objective(network.encoder(bag(rows["features"], batch.X)), batch, rows)
-
-        Trainer(
-            run, self._batches(train, mistakes, 0, run), objective, Plan(epochs=c.ranker_epochs, lr=c.ranker_lr),
-            tables=tables, module=network.encoder, name="astec re-ranker",
-            validate=lambda: self._p_at_1(network.logits(network.first(checked.X), places), places, checked.Y),
-        ).fit()  # fmt: skip
-        tokens, classifiers = (tables[name].numpy() for name in ("features", "labels"))
-        return ClassifierNetwork(tokens, network.encoder, classifiers).rounded(c.precision)
+        return Reranker.trained(
+            self.network_, mistakes.shape[1], self._batches(train, mistakes, 0, run), self.objective,
+            Plan(epochs=c.ranker_epochs, lr=c.ranker_lr), run, precision=c.precision,
+            validate=lambda u: self._p_at_1(u.logits(u.first(checked.X), places), places, checked.Y),
+        )  # fmt: skip
 
     def objective(self, x: Tensor, batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:
         """BCE of each point (B, d) with its positives and its negatives."""
@@ -242,11 +232,12 @@ class Astec(Method):
 
     def _choose_weights(self, valid: Points) -> tuple[float, float]:
         """(beta, gamma) with the best P@1 + P@3 + P@5 on held-out points, in turn; of equals the largest."""
-        c, scored = self.config, self._scored(self.network_.first(valid.X))
-        beta = best_share(lambda beta: self._blended(valid.X, scored, beta, 0, 5), valid.Y, c.beta)
+        c, X, scored = self.config, valid.X, self._scored(self.network_.first(valid.X))
+        beta = best_share(lambda betas: [self._blended(X, scored, beta, 0, 5) for beta in betas], valid.Y, c.beta)
         if self.reranker_ is None:
             return beta, 0.0
-        return beta, best_share(lambda gamma: self._blended(valid.X, scored, beta, gamma, 5), valid.Y, c.gamma)
+        given = c.gamma
+        return beta, best_share(lambda gammas: [self._blended(X, scored, beta, g, 5) for g in gammas], valid.Y, given)
 
     def _scored(self, v: Array) -> Scored:
         """The shortlist with the classifiers' logits and the cosines to centroids."""
@@ -257,28 +248,22 @@ class Astec(Method):
         """The re-ranker scores what is ranked first without it; to the others it gives nothing."""
         scores = fused(scored, beta)
         if self.reranker_ is not None and gamma:
-            columns = topk(scores, min(self.config.mistakes, scores.shape[1]))[0]
-            logits = self.reranker_.logits(self.reranker_.first(X), taken(scored.places, columns))
-            added = np.zeros((len(scores), scores.shape[1] + 1), dtype=np.float32)  # pads write to the last column
-            np.put_along_axis(added, columns, sigmoid(logits), axis=1)
-            joined = np.float32(1 - gamma) * np.maximum(scores, 0) + np.float32(gamma) * added[:, :-1]
-            scores = np.where(np.isneginf(scores), scores, joined)
+            scores = self.reranker_.joined(X, scored.places, scores, gamma)
         return ranked(self.labels_, scored.places, scores, k)
 
     def predict(self, X: sp.csr_matrix, k: int) -> Ranking:
-        def rank(block: sp.csr_matrix) -> Ranking:
-            return self._blended(block, self._scored(self.network_.first(block)), self.beta_, self.gamma_, k)
+        def rank(block: sp.csr_matrix) -> list[Ranking]:
+            return [self._blended(block, self._scored(self.network_.first(block)), self.beta_, self.gamma_, k)]
 
-        return fill_blank(rank_blocks(X, rank), self.priors_)
+        return fill_blank(rank_blocks(X, rank)[0], self.priors_)
 
     # -- state
 
     def state(self) -> State:
-        precision, networks = self.config.precision, {"network": self.network_, "reranker": self.reranker_}
+        precision, reranker = self.config.precision, self.reranker_
         arrays, facts = self.search_.state(precision)
-        arrays |= {"labels": self.labels_, "priors": self.priors_}
-        for name, network in networks.items():
-            arrays |= {} if network is None else under(name, network.state(precision))
+        arrays |= {"labels": self.labels_, "priors": self.priors_, **under("network", self.network_.state(precision))}
+        arrays |= {} if reranker is None else under("reranker", reranker.network.state(precision))
         return State(arrays, {**facts, "beta": self.beta_, "gamma": self.gamma_, "reranker": int(bool(self.reranker_))})
 
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
@@ -291,7 +276,8 @@ class Astec(Method):
         self.network_ = ClassifierNetwork.restored(state, "network", _encoder(c, 0), sizes)
         self.reranker_ = None
         if state.fact("reranker", low=0, high=1):
-            self.reranker_ = ClassifierNetwork.restored(state, "reranker", _encoder(c, 0), sizes)
+            network = ClassifierNetwork.restored(state, "reranker", _encoder(c, 0), sizes)
+            self.reranker_ = Reranker(network, min(c.mistakes, sizes[1]))
 
 
 def _encoder(c: AstecConfig, seed: int) -> ResidualEncoder:

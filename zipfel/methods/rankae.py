@@ -106,14 +106,6 @@ class RankAeConfig(declared.Config):
     stretch: float | None = param(None, "of documents' codes, 1: none (2.2); none: by held-out points", low=0.1)
     readout: str = param("decoder", "what ranks (2.2); others: beyond the paper", choices=READOUTS)
 
-    removed: ClassVar[Mapping[str, str]] = {
-        "refit": "the network is always trained again on all points",
-        **dict.fromkeys(("by_words", "networks"), "use --method auto, which joins methods and votes by words"),
-        **dict.fromkeys(("n_neighbors", "sharpness"), "held-out points choose how neighbours vote"),
-        "hardest": "Eq. 3-4 take the hardest labels; use loss=bce for a loss over all of them",
-        "bounded": "scores always go through a sigmoid, as in 2.3",
-    }
-
 
 SETTINGS: Mapping[str, tuple[Mapping[str, float], ...]] = {
     "ranking": ({"balance": 10.0, "margin": 0.2}, {"balance": 3.0, "margin": 0.1}),

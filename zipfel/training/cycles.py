@@ -19,6 +19,8 @@ from zipfel.training.batches import Batch
 from zipfel.training.label_codes import embed_labels, spread
 
 Array = npt.NDArray[np.float32]
+_BLOCK = 16_384
+"""Points whose shortlists are searched at a time."""
 _STEPS = ("step 2: label codes", "step 3: shortlists")
 
 
@@ -57,8 +59,10 @@ class Cycles:
                 self.shortlists[:] = np.arange(self.k)
                 return
             seed = int(self.run.rng(7, cycle).integers(2**31))
-            index = build_index(codes - mean, kind=self.index, queries=points - mean, k=self.k, recall=0.8, seed=seed)
-            self.shortlists[:] = index.search(points - mean, self.k)[0]
+            seen = points - mean
+            index = build_index(codes - mean, kind=self.index, queries=seen, k=self.k, recall=0.8, seed=seed)
+            for a in range(0, len(seen), _BLOCK):
+                self.shortlists[a : a + _BLOCK] = index.search(seen[a : a + _BLOCK], self.k)[0]
 
     def extend(self, batch: Batch, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing is drawn
         """Gives the batch the pairs of Eq. 3: each point with its positives and its shortlist."""

@@ -1,4 +1,4 @@
-"""Label codes learned from centroids: step 2 of LightDXML, and what its classifiers and reports take from them."""
+"""Label codes learned from centroids: step 2 of LightDXML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from torch import Tensor
 from zipfel.index.base import unit_rows
 from zipfel.losses.log_distance import log_distance
 from zipfel.nn.encoder import LabelEncoder
-from zipfel.nn.table import Table
 from zipfel.run import Run
 from zipfel.training.batches import Batch, Batches
 from zipfel.training.candidates import CandidateSampler
@@ -75,15 +74,6 @@ def equation_2(hidden: Array, codes: Array, Y: sp.csr_matrix) -> float:
         squared = np.einsum("pd,pd->p", *(2 * [hidden[rows] - codes[block.indices]]))
         total += float(np.log1p(squared).sum())
     return total / max(1, len(hidden))
-
-
-def start_classifiers(table: Table, codes: Array, mean: Array, length: float) -> None:
-    """Sets each classifier along its label's code, seen from the mean of all points, where its logit stays what its
-    bias (the last weight) says."""
-    weights = table.numpy()
-    direction = unit_rows(codes - mean)[:, :-1] * np.float32(length)
-    weights[:, :-1] = direction
-    weights[:, -1] -= direction @ mean[:-1]
 
 
 def spread(codes: Array) -> float:

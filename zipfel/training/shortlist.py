@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,11 +88,6 @@ class ShortlistScorer:
         found: Array = (asked @ torch.from_numpy(self.classifiers).T).numpy()
         return found
 
-    def places(self, labels: Ids) -> Ids:
-        """(n, c) rows of the tables for label ids (n, c), -1 for a label that is not in them."""
-        found = np.minimum(np.searchsorted(self.labels, labels), len(self.labels) - 1)
-        return np.where(self.labels[found] == labels, found, -1)
-
     def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         arrays = {
             **pack_table("classifiers", self.classifiers, precision),
@@ -140,22 +135,24 @@ def ranked(labels: Ids, places: npt.NDArray[np.integer] | None, scores: Array, k
     return Ranking.from_dense(scores, k, np.where(places >= 0, labels[np.maximum(places, 0)], -1))
 
 
-def best_share(rank: Callable[[float], Ranking], truth: sp.csr_matrix, given: float | None = None) -> float:
+def best_share(
+    rank: Callable[[Sequence[float]], Sequence[Ranking]], truth: sp.csr_matrix, given: float | None = None
+) -> float:
     """The share of `SHARES` with the best P@1 + P@3 + P@5 on held-out points, the largest if several are equal; or the
-    given share."""
+    given share. rank: a ranking for each of some shares."""
     if given is not None:
         return given
-    found = {share: evaluate(rank(share), truth, ks=_CUTS) for share in SHARES}
-    return max(SHARES, key=lambda share: (sum(found[share][f"P@{k}"] for k in _CUTS), share))
+    found = (evaluate(ranking, truth, ks=_CUTS) for ranking in rank(SHARES))
+    return max((sum(one[f"P@{k}"] for k in _CUTS), share) for one, share in zip(found, SHARES, strict=True))[1]
 
 
-def rank_blocks(X: sp.csr_matrix, rank: Callable[[sp.csr_matrix], Ranking]) -> Ranking:
-    """What `rank` says of X (n, n_features), block by block; a row without features gets nothing."""
-    blocks = [X[a : a + _BLOCK] for a in range(0, max(1, X.shape[0]), _BLOCK)]
-    ranking = Ranking.concatenate([rank(block) for block in blocks])
-    blank = np.diff(X.indptr) == 0
-    ranking.labels[blank], ranking.scores[blank] = PAD, -np.inf
-    return ranking
+def rank_blocks(X: sp.csr_matrix, rank: Callable[[sp.csr_matrix], Sequence[Ranking]]) -> list[Ranking]:
+    """The rankings that `rank` makes of X (n, n_features), block by block; a row without features gets nothing."""
+    blocks = [rank(X[a : a + _BLOCK]) for a in range(0, max(1, X.shape[0]), _BLOCK)]
+    rankings, blank = [Ranking.concatenate(parts) for parts in zip(*blocks, strict=True)], np.diff(X.indptr) == 0
+    for ranking in rankings:
+        ranking.labels[blank], ranking.scores[blank] = PAD, -np.inf
+    return rankings
 
 
 def merged(one: Ids, other: Ids) -> Ids:
