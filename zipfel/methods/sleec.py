@@ -34,22 +34,20 @@ from zipfel.graph.neighbour_codes import neighbour_codes
 from zipfel.index.base import unit_rows
 from zipfel.index.choice import CUTS, NEIGHBOURS, mean_precision
 from zipfel.index.sparse import unit_csr
+from zipfel.index.sparse_clusters import nearest_centre, sparse_clusters
 from zipfel.index.votes import vote_shares
-from zipfel.kernels.bag import encode_bag
 from zipfel.kernels.sparse_rows import has_entries
+from zipfel.linear.ridge import ridge
 from zipfel.methods.base import Method, Points, State, pack_csr, unpack_csr
 from zipfel.methods.popular import fill_blank, label_priors
 from zipfel.ranking import Ranking
 from zipfel.run import Run
-from zipfel.system.threads import check_halted
 from zipfel.training.held_out import split_to_choose
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 _BLOCK = 2048
 """Rows that are answered at a time."""
-_ROUNDS, _STEPS = 10, 30
-"""Rounds of k-means; steps of conjugate gradients."""
 
 
 @dataclass(frozen=True)
@@ -64,41 +62,6 @@ class SleecConfig(declared.Config):
     ridge: float = param(0.1, "weight of |V|^2", symbol="lambda", low=1e-6)
     n_neighbors: int | None = param(None, "voters; none: by held-out points", symbol="k", low=1)
     valid_share: float = param(0.2, "share held out where no validation set is given", low=0.01, high=0.5)
-
-
-def sparse_clusters(X: sp.csr_matrix, n_clusters: int, rng: np.random.Generator) -> Floats:
-    """(C, n_features) centres of unit length of spherical k-means; an empty cluster takes a random row."""
-    centres: Floats = X[np.sort(rng.permutation(X.shape[0])[:n_clusters])].toarray()
-    for _ in range(_ROUNDS if n_clusters > 1 else 1):
-        mine = nearest_centre(X, centres)
-        member = sp.csr_matrix((np.ones(len(mine), np.float32), (mine, np.arange(len(mine)))), (n_clusters, len(mine)))
-        centres = unit_rows(np.asarray((member @ X).toarray(), dtype=np.float32))
-        for empty in np.flatnonzero(np.bincount(mine, minlength=n_clusters) == 0):
-            centres[empty] = X[int(rng.integers(X.shape[0]))].toarray()[0]
-    return centres
-
-
-def nearest_centre(X: sp.csr_matrix, centres: Floats) -> Ids:
-    """(n,) cluster with the largest cosine."""
-    nearest: Ids = np.argmax(X @ centres.T, axis=1).astype(np.int64)
-    return nearest
-
-
-def ridge(X: sp.csr_matrix, Z: Floats, weight: float, steps: int = _STEPS) -> Floats:
-    """V (n_features, dim) = (X' X + weight I)^-1 X' Z by conjugate gradients, each column with its own step."""
-    Xt = sp.csr_matrix(X.T)
-    V: Floats = np.zeros((X.shape[1], Z.shape[1]), dtype=np.float32)
-    residual = encode_bag(Xt, Z)
-    direction, length = residual.copy(), (residual**2).sum(axis=0)
-    for _ in range(steps):
-        check_halted()
-        moved = encode_bag(Xt, encode_bag(X, direction)) + np.float32(weight) * direction
-        step = length / np.maximum((direction * moved).sum(axis=0), 1e-30)
-        V += step * direction
-        residual -= step * moved
-        before, length = length, (residual**2).sum(axis=0)
-        direction = residual + length / np.maximum(before, 1e-30) * direction
-    return V
 
 
 @dataclass(frozen=True)
