@@ -10,9 +10,11 @@ CANDIDATES = torch.tensor([[0.8, 0.2, 3.0], [-2.0, 0.5, 0.25]])
 NEGATIVE = torch.tensor([[True, True, False], [True, True, True]])
 
 
-def test_margin_equals_the_mean_worked_by_hand() -> None:
+def test_margin_equals_the_sum_worked_by_hand() -> None:
     # row 0: 0.8 - 1 + 0.5 = 0.3 and [0.2 - 1 + 0.5]_+ = 0; 3.0 is relevant. row 1: 0, 1.0, 0.75.
-    assert sampled_margin(POSITIVE, CANDIDATES, NEGATIVE, 0.5).item() == pytest.approx((0.3 / 2 + 1.75 / 3) / 2)
+    assert sampled_margin(POSITIVE, CANDIDATES, NEGATIVE, 0.5).item() == pytest.approx((0.3 + 1.75) / 2)
+    average = sampled_margin(POSITIVE, CANDIDATES, NEGATIVE, 0.5, average=True)
+    assert average.item() == pytest.approx((0.3 / 2 + 1.75 / 3) / 2)
 
 
 def test_mining_keeps_the_top_scoring_negatives() -> None:
@@ -24,7 +26,7 @@ def test_mining_keeps_the_top_scoring_negatives() -> None:
 
 def test_mining_more_than_there_are_is_the_sampled_margin() -> None:
     mined = stochastic_negative_mining(POSITIVE, CANDIDATES, NEGATIVE, 0.5, 99)
-    assert mined.item() == pytest.approx(sampled_margin(POSITIVE, CANDIDATES, NEGATIVE, 0.5).item())
+    assert mined.item() == pytest.approx(sampled_margin(POSITIVE, CANDIDATES, NEGATIVE, 0.5, average=True).item())
 
 
 def test_a_row_without_negatives_costs_nothing() -> None:
@@ -39,14 +41,17 @@ def test_equation_1_whole_by_hand() -> None:
         torch.tensor([[1, 0, 1, 0], [1, 1, 1, 1]]),
     )
     # c = 0.5: y 0 against 1 and 3: 0.3 + 0.4; y 2 against 1 and 3: 1.1 + 1.2. The second row has no negative.
-    assert pairwise_margin(scores, relevant, 0.5).item() == pytest.approx((0.3 + 0.4 + 1.1 + 1.2) / 4 / 2)
+    assert pairwise_margin(scores, relevant, 0.5).item() == pytest.approx((0.3 + 0.4 + 1.1 + 1.2) / 2)
+    average = pairwise_margin(scores, relevant, 0.5, average=True)
+    assert average.item() == pytest.approx((0.3 + 0.4 + 1.1 + 1.2) / 4 / 2)
 
 
 def test_with_one_relevant_label_it_is_the_sampled_margin() -> None:
     draw = torch.Generator().manual_seed(2)
     scores, relevant = torch.randn(4, 6, generator=draw), torch.eye(4, 6)
-    one = sampled_margin(scores.diagonal(), scores, relevant == 0, 0.7)
-    assert pairwise_margin(scores, relevant, 0.7).item() == pytest.approx(one.item())
+    for average in (True, False):
+        one = sampled_margin(scores.diagonal(), scores, relevant == 0, 0.7, average=average)
+        assert pairwise_margin(scores, relevant, 0.7, average=average).item() == pytest.approx(one.item())
 
 
 def test_gradcheck() -> None:
@@ -59,4 +64,7 @@ def test_gradcheck() -> None:
         lambda p, c: stochastic_negative_mining(p, c, negative, 0.3, 2), (positive, candidates)
     )
     relevant = (torch.rand(3, 5, generator=generator) > 0.5).double()
-    assert torch.autograd.gradcheck(lambda c: pairwise_margin(c, relevant, 0.3), (candidates,))
+    for average in (True, False):
+        assert torch.autograd.gradcheck(
+            lambda c, a=average: pairwise_margin(c, relevant, 0.3, average=a), (candidates,)
+        )

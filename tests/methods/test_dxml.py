@@ -143,3 +143,19 @@ def test_the_papers_preset_is_section_4_1():
 def test_options_that_are_gone_name_what_to_use_instead():
     with pytest.raises(ParameterError, match="always trained again"):
         make_method("dxml", {"refit": False})
+
+
+def test_prediction_is_algorithm_2_point_by_point():
+    """Eq. 4's cluster, k neighbours in it by distance, their labels averaged."""
+    method = fitted(clusters=3, n_neighbors=4)
+    codes = method.embeddings_.codes(known().test.X)
+    clusters, Y = method.votes_.clusters, method.votes_.Y.toarray()
+    mine = np.array([np.argmin(np.linalg.norm(clusters.centres - code, axis=1)) for code in clusters.vectors])
+    votes = np.zeros((len(codes), N_LABELS))
+    for row, code in enumerate(codes):
+        points = np.flatnonzero(mine == np.argmin(np.linalg.norm(clusters.centres - code, axis=1)))
+        near = points[np.argsort(np.linalg.norm(clusters.vectors[points] - code, axis=1), kind="stable")[:4]]
+        votes[row] = Y[near].mean(axis=0)
+    ranking = method.predict(known().test.X, 1)
+    np.testing.assert_allclose(ranking.scores[:, 0], votes.max(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(votes[np.arange(len(codes)), ranking.labels[:, 0]], votes.max(axis=1), rtol=1e-5)

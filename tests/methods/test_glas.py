@@ -65,8 +65,20 @@ def test_the_objective_is_equation_1_of_the_drawn_labels_plus_lambda_times_equat
     one, truth = batch.extra["one"].numpy(), batch.Y[:, batch.candidates.labels.numpy()].toarray() > 0
     assert truth[np.arange(len(one)), one].all()
     gaps = np.maximum(scores - scores[np.arange(len(one)), one][:, None] + 2.0, 0) * ~truth
-    margin = (gaps.sum(axis=1) / (~truth).sum(axis=1)).mean()
+    margin = gaps.sum(axis=1).mean()
     assert loss == pytest.approx(margin + 7.0 * equation_3(train, V, batch), rel=1e-4)
+
+
+def test_the_objective_with_all_labels_of_a_row_is_the_double_sum_of_equation_1() -> None:
+    method = make(keep=1.0, sampled=None, regularizer="none", batch=500, loss="margin", positives="all", margin=2.0)
+    loss, scores, _, batch = first_step(method, known().train)
+    assert batch.candidates is not None
+    truth = batch.Y[:, batch.candidates.labels.numpy()].toarray() > 0
+    total = 0.0
+    for row in range(len(scores)):
+        for y in np.flatnonzero(truth[row]):
+            total += np.maximum(scores[row, ~truth[row]] - scores[row, y] + 2.0, 0).sum()
+    assert loss == pytest.approx(total / len(scores), rel=1e-4)
 
 
 @pytest.mark.parametrize("positives", ["one", "all"])

@@ -8,34 +8,37 @@ import torch
 from torch import Tensor
 
 
-def sampled_margin(positive: Tensor, candidates: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """Eq. 1 of Guo et al. on sampled labels: the mean over negatives of [h_y' - h_y + c]_+, then over rows.
+def sampled_margin(
+    positive: Tensor, candidates: Tensor, negative: Tensor, margin: float, *, average: bool = False
+) -> Tensor:
+    """Eq. 1 of Guo et al. for one drawn label a row: the sum over negatives of [h_y' - h_y + c]_+, then the mean over
+    rows.
 
     positive: (B,) score of each row's sampled relevant label.
     candidates: (B, C) scores of the candidates; negative: (B, C) bool, false where a candidate is relevant.
-    The sum of Eq. 1 is divided by the number of negatives, so that the loss does not grow with the sample.
+    average: divide each row's sum by its number of negatives.
     """
-    hinge = _hinge(positive, candidates, negative, margin)
-    return (hinge.sum(dim=1) / negative.sum(dim=1).clamp(min=1)).mean()
+    losses = _hinge(positive, candidates, negative, margin).sum(dim=1)
+    return (losses / negative.sum(dim=1).clamp(min=1) if average else losses).mean()
 
 
 def stochastic_negative_mining(
     positive: Tensor, candidates: Tensor, negative: Tensor, margin: float, hardest: int
 ) -> Tensor:
-    """Reddi et al. 2019: the same hinge, but only on the `hardest` top-scoring negatives of the sample."""
+    """Reddi et al. 2019: the mean of the same hinge over the `hardest` top-scoring negatives of the sample."""
     hinge = _hinge(positive, candidates, negative, margin)
     count = min(hardest, hinge.shape[1])
     mined = hinge.topk(count, dim=1).values  # (B, hardest)
     return (mined.sum(dim=1) / negative.sum(dim=1).clamp(min=1, max=count)).mean()
 
 
-def pairwise_margin(scores: Tensor, relevant: Tensor, margin: float) -> Tensor:
-    """Eq. 1 whole: the sum over a row's relevant labels y and its others y' of [h_y' - h_y + c]_+.
+def pairwise_margin(scores: Tensor, relevant: Tensor, margin: float, *, average: bool = False) -> Tensor:
+    """Eq. 1 whole: the sum over a row's relevant labels y and its others y' of [h_y' - h_y + c]_+, then the mean over
+    rows; a row without a pair costs nothing.
 
-    scores, relevant: (B, C), relevant 1 or 0. Each row's sum is divided by its number of pairs, then comes the mean
-    over rows; a row without a pair costs nothing.
+    scores, relevant: (B, C), relevant 1 or 0. average: divide each row's sum by its number of pairs.
     """
-    loss: Tensor = _Pairwise.apply(scores, relevant, margin)  # type: ignore[no-untyped-call]
+    loss: Tensor = _Pairwise.apply(scores, relevant, margin, average)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -43,9 +46,10 @@ class _Pairwise(torch.autograd.Function):
     """One relevant label a row at a time: memory holds (B, C) numbers, not (B, P, C). The gradient is counted along."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, relevant: Tensor, margin: float) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, relevant: Tensor, margin: float, average: bool) -> Tensor:
         positive, negative = relevant > 0, relevant == 0
         pairs = (positive.sum(dim=1) * negative.sum(dim=1)).clamp(min=1)  # (B,)
+        pairs = pairs if average else torch.ones_like(pairs)
         ranks = positive.cumsum(dim=1) * positive  # (B, C): the first relevant label of a row is 1, and so on
         grad, losses = torch.zeros_like(scores), scores.new_zeros(len(scores))
         for rank in range(1, int(ranks.max()) + 1 if ranks.numel() else 1):
@@ -59,9 +63,9 @@ class _Pairwise(torch.autograd.Function):
         return (losses / pairs).mean()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         (found,) = ctx.saved_tensors
-        return found * grad, None, None
+        return found * grad, None, None, None
 
 
 def _hinge(positive: Tensor, candidates: Tensor, negative: Tensor, margin: float) -> Tensor:

@@ -17,9 +17,8 @@ line 20  update w and V; until held-out P@1 ceases to improve            Sec. 4 
 Repeated labels of line 12 count as often as they were drawn. U is of the whole training set.
 
 What the paper leaves open, and the value here (docs/methods/glas.md has the measurements):
-- Negatives of Eq. 1: labels of the batch's rows and `sampled` further ones. The sum is divided by their number, so that
-  lambda means the same for any sample; beside the undivided sum of Eq. 1 it would weigh less. The loss is softmax
-  where points have ten labels or more, as for Delicious-200K.
+- Negatives of Eq. 1: labels of the batch's rows and `sampled` further ones. The loss is softmax where points have ten
+  labels or more, as for Delicious-200K.
 - Batch and epochs follow the size of train: 4,096 rows a step would mean a few dozen steps here. d is 512, for time.
 - Dropout divides the kept features by rho, which the unit length takes back but for the bias.
 - Weight normalisation of the first layer takes the columns' lengths at the beginning of each epoch.
@@ -80,6 +79,7 @@ class GlasConfig(declared.Config):
     positives: str = param("one", "labels of a row in a step (Alg. 2: one; Eq. 1: all)", choices=("one", "all"))
     sampled: int | None = param(2000, "labels drawn for a batch beside its own (open); none: all labels", low=0)
     margin: float = param(1.0, "by which a relevant label must lead (open)", symbol="c", low=0)
+    average: bool = param(False, "divide Eq. 1's sum by its number of pairs; the paper does not")
     hardest: int = param(20, "negatives that mining keeps (open)", low=1)
     regularizer: str = param("glas", "of the label vectors (Table 1)", choices=REGULARIZERS)
     weight: float = param(10.0, "of the regulariser (Table 1)", symbol="lambda", low=0)
@@ -158,10 +158,10 @@ class Glas(Method):
             mine = relevant if c.positives == "all" else torch.zeros_like(relevant).scatter(1, one[:, None], 1.0)
             return softmax_cross_entropy(h, mine / mine.sum(dim=1, keepdim=True).clamp(min=1), found.inclusion.log())
         if c.positives == "all":
-            return pairwise_margin(h, relevant, c.margin)
+            return pairwise_margin(h, relevant, c.margin, average=c.average)
         positive = h.gather(1, one[:, None])[:, 0]
         if self.loss_ == "margin":
-            return sampled_margin(positive, h, relevant == 0, c.margin)
+            return sampled_margin(positive, h, relevant == 0, c.margin, average=c.average)
         return stochastic_negative_mining(positive, h, relevant == 0, c.margin, c.hardest)
 
     def _penalty(self, phi: Tensor, V: Tensor, batch: Batch) -> Tensor:
