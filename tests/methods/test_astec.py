@@ -101,7 +101,8 @@ def test_shortlists_join_centroids_and_neighbours_labels_without_a_point_voting_
     v = np.eye(5, dtype=np.float32)[[0, 0, 1, 2, 3]]
     Y = sp.csr_matrix(np.eye(5, dtype=np.float32)[[0, 1, 2, 3, 4]])
     near = NeighbourLabels.of(v, Y, kind="exact", k=1, precision="float32", seed=0)
-    assert near.labels(v[:2], 1, 1, themselves=True).tolist() == [[1], [0]]
+    assert near.labels(v[:2], 1, 1, first=0).tolist() == [[1], [0]]
+    assert near.labels(v[1:2], 1, 1, first=1).tolist() == [[0]]
     assert near.labels(v[2:3], 1, 1).tolist() == [[2]]
     searches = TwoSearches.of(v, Y, 4, 2, kind="exact", precision="float32", seed=0)
     found = searches.shortlist(v[:1])

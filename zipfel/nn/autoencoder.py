@@ -24,11 +24,14 @@ from zipfel.nn.table import Table
 from zipfel.nn.weights import read_weights, weights
 from zipfel.points import Points
 from zipfel.quantize import rounded
+from zipfel.ranking import Ranking
 from zipfel.state import State
 
 Floats = npt.NDArray[np.float32]
 _BLOCK = 1024
 """Rows encoded at a time: attention holds every word of each."""
+_CELLS = 1 << 26
+"""Scores that are held at a time."""
 _SAMPLE = 4096
 """Rows that a mean is taken of."""
 _KEPT = ("features", "labels", "bias")
@@ -185,6 +188,12 @@ class Trained:
         with torch.no_grad():
             scores: Floats = torch.sigmoid(self.logits(torch.from_numpy(np.ascontiguousarray(codes)))).numpy()
         return scores
+
+    def ranked(self, codes: Floats, k: int) -> Ranking:
+        """The k labels with the largest scores, block by block: all scores at once would be rows times labels."""
+        size = max(1, _CELLS // len(self.tables["bias"]))
+        starts = range(0, max(1, len(codes)), size)
+        return Ranking.concatenate([Ranking.from_dense(self.scores(codes[a : a + size]), k) for a in starts])
 
     def words(self, x: sp.csr_matrix) -> tuple[list[int], Tensor, Tensor]:
         """Of one document (1, n_features): feature ids, what attention lets through of each (t,), and what each adds

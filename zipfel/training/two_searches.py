@@ -35,19 +35,16 @@ class NeighbourLabels:
         units = rounded(unit_rows(codes), precision)
         return cls(build_index(units, metric="inner", kind=kind, queries=units, k=k, recall=0.8, seed=seed), Y)
 
-    def labels(self, codes: Vectors, k: int, n_neighbors: int, *, themselves: bool = False) -> Ids:
+    def labels(self, codes: Vectors, k: int, n_neighbors: int, *, first: int | None = None) -> Ids:
         """(n, k) the labels with most votes, weighted by cosine, of each row's neighbours; -1 pads.
 
-        themselves: the rows are the training points, in their order, and have no vote.
+        first: the rows are the training points from this one on, and have no vote for themselves.
         """
-        parts = [np.zeros((0, k), dtype=np.int64)]
-        for a in range(0, len(codes), _BLOCK):
-            block = codes[a : a + _BLOCK]
-            found, cosines = self.index.search(unit_rows(block), n_neighbors + themselves)
-            if themselves:
-                found[found == np.arange(a, a + len(block))[:, None]] = -1
-            parts.append(vote(found, np.maximum(cosines, 1e-6), self.Y, k).labels)
-        return np.concatenate(parts)
+        found, cosines = self.index.search(unit_rows(codes), n_neighbors + (first is not None))
+        if first is not None:
+            found[found == np.arange(first, first + len(codes))[:, None]] = -1
+        labels: Ids = vote(found, np.maximum(cosines, 1e-6), self.Y, k).labels
+        return labels
 
     def state(self, precision: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         return _index_state(self.index, precision)
@@ -85,21 +82,27 @@ class TwoSearches:
         near = NeighbourLabels.of(v, Y, kind=kind, k=n_neighbors, precision=precision, seed=seed)
         return cls(index, near, k, n_neighbors)
 
-    def shortlist(self, v: Vectors, *, train: bool = False) -> Ids | None:
-        """(n, k) the hardest labels, -1 where there are fewer; None: all labels. train: v are the training points."""
+    def shortlist(self, v: Vectors) -> Ids | None:
+        """(n, k) the hardest labels, -1 where there are fewer; None: all labels."""
         if self.k >= len(self.labels):
             return None
-        if self.near is None:
-            return self.labels.search(unit_rows(v), self.k)[0]
-        voted = self.near.labels(v, self.k // 2, self.n_neighbors, themselves=train)
-        return merged(voted, self.labels.search(unit_rows(v), self.k - self.k // 2)[0])
+        return np.concatenate([self._found(v[a : a + _BLOCK], None) for a in range(0, max(1, len(v)), _BLOCK)])
 
     def of_train(self, v: Vectors) -> npt.NDArray[np.int32]:
         """(N, k) shortlists of the training points."""
-        found = self.shortlist(v, train=True)
-        if found is None:
+        if self.k >= len(self.labels):
             return np.tile(np.arange(len(self.labels), dtype=np.int32), (len(v), 1))
-        return found.astype(np.int32)
+        found = np.empty((len(v), self.k), dtype=np.int32)
+        for a in range(0, len(v), _BLOCK):
+            found[a : a + _BLOCK] = self._found(v[a : a + _BLOCK], a)
+        return found
+
+    def _found(self, v: Vectors, first: int | None) -> Ids:
+        """Of a block of rows, which are the training points from `first` on where there is one."""
+        if self.near is None:
+            return self.labels.search(unit_rows(v), self.k)[0]
+        voted = self.near.labels(v, self.k // 2, self.n_neighbors, first=first)
+        return merged(voted, self.labels.search(unit_rows(v), self.k - self.k // 2)[0])
 
     def cosines(self, v: Vectors, places: Ids | None) -> Vectors:
         """(n, c) of each row and the centroids at places (n, c), or all; -inf at -1."""
