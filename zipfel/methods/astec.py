@@ -4,7 +4,8 @@ Dahiya, Saini, Mittal, Shaw, Dave, Soni, Jain, Agarwal, Varma: DeepXML, a deep e
 applied to short text documents. WSDM 2021. Built after section II of the LightDXML paper, which compares with it.
 
 Module 1   v_i = ReLU(TF-IDF weighted sum of token embeddings + b)                       `_learn_features`
-           clusters of labels by balanced 2-means of mu_l, the mean of label l's points  `_clusters`
+           clusters of labels by balanced 2-means of mu_l, the mean of label l's points
+           scaled to unit length                                                         `_clusters`
            v is trained to predict the clusters of a point's labels, and then frozen     `surrogate`
 Module 2   S(i): nearest label centroids, and labels of the nearest training points,
            at most 500 together, and 50 labels at random                                 `TwoSearches`, `_batches`
