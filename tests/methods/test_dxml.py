@@ -140,6 +140,15 @@ def test_the_papers_preset_is_section_4_1():
     assert (c.probes, c.sharpness, c.networks, c.keep, c.own_dim) == (1, 0, 1, 1, 0)
 
 
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [("bibtex", (256, 100, "plain")), ("amazon", (512, 300, "plain")), ("delicious-large", (512, 300, "counts"))],
+)
+def test_presets_of_the_papers_data_sets(preset, expected):
+    c = make_method("dxml", preset=preset).config
+    assert (c.hidden, c.dim, c.edges) == expected
+
+
 def test_options_that_are_gone_name_what_to_use_instead():
     with pytest.raises(ParameterError, match="always trained again"):
         make_method("dxml", {"refit": False})
