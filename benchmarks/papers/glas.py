@@ -52,7 +52,10 @@ OPEN = Table(
     title="What the paper leaves open: the loss, its negatives, normalisation, U",
     variants=[
         Variant("the preset paper", "glas:paper"),
-        _changed("the other loss", "loss=softmax"),
+        _changed("softmax", "loss=softmax"),
+        _changed("softmax, no regulariser", "loss=softmax;regularizer=none"),
+        _changed("softmax, spread-out", "loss=softmax;regularizer=spread_out"),
+        _changed("softmax, lambda 100", "loss=softmax;weight=100"),
         _changed("softmax, all labels of a row", "loss=softmax;positives=all"),
         _changed("Eq. 1 with all labels of a row", "loss=margin;positives=all"),
         _changed("Eq. 1's sum divided by its pairs", "average=true"),
