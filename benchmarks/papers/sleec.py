@@ -7,7 +7,12 @@ from benchmarks.papers.common import Published, Table, Variant, main
 ACCURACY = Table(
     name="accuracy",
     title="SLEEC",
-    variants=[Variant(f"SLEEC, {n} learners", f"sleec:paper[learners={n}]") for n in (1, 3, 10)],
+    variants=[
+        *(Variant(f"SLEEC, {n} learners", f"sleec:paper[learners={n}]") for n in (1, 3, 10)),
+        Variant("15 near label sets", "sleec:paper[near=15]"),
+        Variant("lambda 0.1", "sleec:paper[ridge=0.1]"),
+        Variant("lambda 1", "sleec:paper[ridge=1]"),
+    ],
     data=("bibtex", "delicious"),
     published=[
         Published("bibtex", "SLEEC", {"P@1": 65.08, "P@3": 39.64, "P@5": 28.87, "nDCG@3": 60.47, "nDCG@5": 62.64}),

@@ -3,17 +3,19 @@
 Bhatia, Jain, Kar, Varma, Jain: Sparse Local Embeddings for Extreme Multi-label Classification, NIPS 2015. All five
 papers of this library compare with it.
 
-    documents in C clusters by k-means                                    `sparse_clusters`
-    Z: min sum over near pairs of (y_i . y_j - z_i . z_j)^2               `graph.neighbour_codes`
-    V: min |Z - X V|^2 + lambda |V|^2, in each cluster                    `ridge`
-    prediction: nearest cluster, z = x V, k neighbours in it, votes summed; learners averaged      `Sleec.predict`
+Algorithm 1: documents in C clusters by k-means, and in each cluster                 `sparse_clusters`
+    Omega: each label set with its nearest ones, by cosine                            `graph.nearest_sets`
+    Z: min sum over Omega of (y_i . y_j - z_i . z_j)^2                                `graph.neighbour_codes`
+    V: min |Z - X V|^2 + lambda |V|^2; the codes of the cluster's points are X V      `linear.ridge`, `Learner.fit`
+Algorithm 2: nearest cluster, z = x V, k neighbours in it, their labels summed        `Learner.neighbours`, `_votes`
+Several learners with different clusters are averaged.
 
-Several learners with different clusters are averaged. Deviations, not measured against the authors' program, which
-needs Matlab:
+50 near label sets, and lambda = 1 / 2C with liblinear's C of 0.1, are the values of the authors' program. k is chosen
+on held-out points. Deviations (docs/methods/sleec.md has measurements; the authors' program needs Matlab):
 - Z is found by gradient steps on Z, not by singular value projection of Z Z'. The objective is the same.
-- V is ridge regression, by 30 steps of conjugate gradients; the authors' has an l1 norm on X V as well and drops small
-  weights.
-- Rows of X and Y have unit length. k is chosen on held-out points.
+- V is ridge regression, by 30 steps of conjugate gradients. The authors' has an l1 norm on X V as well, and drops the
+  smaller weights of V and the smaller numbers of X V.
+- Codes have unit length before their distances are compared.
 - A cluster with fewer than k points gives fewer votes. Documents without a known feature get the most frequent labels.
 """
 
@@ -55,11 +57,11 @@ class SleecConfig(declared.Config):
     """The values of the authors' program, as far as they are known."""
 
     dim: int = param(100, "numbers in a code (100 for small data, 50 for large)", low=1)
-    near: int = param(15, "near label sets whose inner products are kept", low=1)
+    near: int = param(50, "near label sets whose inner products are kept", low=1)
     steps: int = param(100, "gradient steps of the codes", low=1)
     cluster: int = param(6000, "training points a cluster, about", low=2)
     learners: int = param(3, "clusterings that are averaged (5 to 20)", low=1, high=50)
-    ridge: float = param(0.1, "weight of |V|^2", symbol="lambda", low=1e-6)
+    ridge: float = param(5.0, "weight of |V|^2, 1 / 2C of the program's C", symbol="lambda", low=1e-6)
     n_neighbors: int | None = param(None, "voters; none: by held-out points", symbol="k", low=1)
     valid_share: float = param(0.2, "share held out where no validation set is given", low=0.01, high=0.5)
 
