@@ -8,7 +8,7 @@ Data are made up with a shape's points, labels and features: they tell what a me
 run is a process of its own with the whole method: preset paper with one epoch of each of its phases. It prints CPU
 seconds, of training also by phase, the peak of memory, the size of the model, and CPU milliseconds a document. Other
 programs on the machine hardly change these. `--share 0.02` takes so many of the points; labels without a training point
-are left out by most methods, so the tables are smaller then, too.
+are left out by most methods, so the tables are smaller then, too. `--show` adds what two shares tell of the whole set.
 """
 
 from __future__ import annotations
@@ -106,19 +106,39 @@ def run(shape: str, method: str, share: float, threads: int) -> Row:
 
 
 def markdown(rows: Sequence[Row]) -> str:
+    """A line for each row; under those of a method on a shape the whole set, if it is not among them."""
     head = ("shape", "method", "points", "labels", "train s", "of these", "peak GB", "model MB", "ms a document")
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    for row in rows:
-        if "failed" in row:
-            lines.append(f"| {row['shape']} | {row['method']} | failed: exit code {row['failed']} |")
-            continue
-        phases = ", ".join(f"{name.partition(':')[0]} {seconds:.0f}" for name, seconds in row["phases"].items())
-        cells = (
-            row["shape"], row["method"], f"{row['points']:,}", f"{row['labels']:,}", f"{row['train_cpu']:.0f}", phases,
-            f"{row['all_gb']:.1f}", f"{row['model_mb']:.0f}", f"{1000 * row['predict_cpu'] / row['test']:.2f}",
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
+    for shape, method in dict.fromkeys((row["shape"], row["method"]) for row in rows):
+        mine = sorted(
+            (row for row in rows if (row["shape"], row["method"]) == (shape, method)), key=lambda row: row["share"]
+        )
+        lines += [_line(row) for row in mine]
+        done = [row for row in mine if "failed" not in row]
+        if len(done) > 1 and done[-1]["share"] < 1:
+            lines.append(_line(whole_set(done[0], done[-1])))
     return "\n".join(lines)
+
+
+def whole_set(less: Row, more: Row) -> Row:
+    """What the whole set takes, along the line through two shares of it. Labels grow more slowly than points, so that
+    memory and model will be smaller; a search among more labels takes longer."""
+    found = dict(more)
+    for name in ("points", "train_cpu", "all_gb", "model_mb"):
+        found[name] = more[name] + (more[name] - less[name]) * (1 - more["share"]) / (more["share"] - less["share"])
+    return {**found, "points": round(found["points"]), "labels": SHAPES[more["shape"]].labels, "phases": {}, "line": 1}
+
+
+def _line(row: Row) -> str:
+    if "failed" in row:
+        return f"| {row['shape']} | {row['method']} | failed: exit code {row['failed']} |"
+    phases = ", ".join(f"{name.partition(':')[0]} {seconds:.0f}" for name, seconds in row["phases"].items())
+    cells = (
+        row["shape"], row["method"], f"{row['points']:,}", f"{row['labels']:,}", f"{row['train_cpu']:.0f}",
+        "along the line" if "line" in row else phases, f"{row['all_gb']:.1f}", f"{row['model_mb']:.0f}",
+        "" if "line" in row else f"{1000 * row['predict_cpu'] / row['test']:.2f}",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
 
 
 def main(

@@ -14,6 +14,7 @@ from zipfel.methods import Points, make_method
 from zipfel.methods.astec import Astec, AstecConfig
 from zipfel.metrics import evaluate
 from zipfel.nn.encoder import ResidualEncoder
+from zipfel.training import two_searches
 from zipfel.training.two_searches import NeighbourLabels, TwoSearches
 
 
@@ -110,6 +111,19 @@ def test_shortlists_join_centroids_and_neighbours_labels_without_a_point_voting_
     assert found.shape == (1, 4)
     assert sorted(found[found >= 0]) == [0, 1]
     assert TwoSearches.of(v, Y, 5, 2, kind="exact", precision="float32", seed=0).shortlist(v) is None
+
+
+def test_training_points_are_searched_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    v, Y = rng.standard_normal((11, 5)).astype(np.float32), sp.csr_matrix(np.eye(11, dtype=np.float32))
+    searches = TwoSearches.of(v, Y, 6, 3, kind="exact", precision="float32", seed=0)
+    whole = searches.of_train(v)
+    monkeypatch.setattr(two_searches, "_BLOCK", 4)
+    np.testing.assert_array_equal(searches.of_train(v), whole)
+    assert all(row not in searches.near.labels(v[row : row + 1], 3, 3, first=row) for row in range(11))
+    found = searches.shortlist(v)
+    assert found is not None
+    assert found.shape == (11, 6)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,10 @@ from zipfel.errors import DataError, ParameterError
 from zipfel.methods import Points, make_method
 from zipfel.methods.rankae import RankAe, RankAeConfig
 from zipfel.metrics import evaluate
+from zipfel.nn import autoencoder
 from zipfel.nn.autoencoder import BatchNorm
 from zipfel.nn.word_vectors import word_start
+from zipfel.ranking import Ranking
 from zipfel.run import Run
 from zipfel.system.threads import use_threads
 from zipfel.training import Batch, Batches, Candidates, CandidateSampler
@@ -209,6 +211,17 @@ def test_with_more_threads_the_answers_differ_by_rounding_only():
         found.append((method.chosen_["epochs"], method.predict(known().test.X, 4)))
     assert found[0][0] == found[1][0]
     np.testing.assert_allclose(found[0][1].scores, found[1][1].scores, atol=1e-4)
+
+
+def test_labels_are_ranked_block_by_block(plain, monkeypatch):
+    trained = plain.readout_.trained
+    codes = trained.codes(known().test.X)
+    whole = Ranking.from_dense(trained.scores(codes), 4)
+    monkeypatch.setattr(autoencoder, "_CELLS", 3 * known().train.n_labels)
+    blocks = trained.ranked(codes, 4)
+    np.testing.assert_array_equal(blocks.labels, whole.labels)
+    np.testing.assert_allclose(blocks.scores, whole.scores, atol=1e-6)
+    assert len(trained.ranked(codes[:0], 4).labels) == 0
 
 
 def test_stretched_codes_are_so_many_times_as_far_from_their_mean(plain):

@@ -37,6 +37,14 @@ def test_a_shortlist_has_the_labels_with_the_nearest_codes(centred: bool) -> Non
     assert cycles.facts[0]["eq2_first"] > 0
 
 
+def test_shortlists_are_searched_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, blocks = _cycles(3), _cycles(3)
+    whole.shortlist(*whole.embed(0), 0)
+    monkeypatch.setattr("zipfel.training.cycles._BLOCK", 7)
+    blocks.shortlist(*blocks.embed(0), 0)
+    assert np.array_equal(blocks.shortlists, whole.shortlists)
+
+
 def test_with_as_many_as_there_are_every_label_is_on_it() -> None:
     cycles = _cycles(L)
     cycles.shortlist(*cycles.embed(0), 0)

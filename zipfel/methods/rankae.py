@@ -77,7 +77,6 @@ from zipfel.training.label_sets import same_sets
 from zipfel.training.schedule import epochs_for
 
 Floats = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int64]
 _REST = 12_000
 """Points that the choices are trained on at most."""
 _STEPS, _EPOCHS = 1300, (10, 60)

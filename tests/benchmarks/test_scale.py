@@ -1,0 +1,36 @@
+"""The table of the papers' sizes: rows as measured, and the whole set along the line through two shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.scale import SHAPES, markdown, whole_set
+
+SHAPE = "amazontitles-670k"
+
+
+def _row(share: float, cpu: float, gb: float) -> dict[str, Any]:
+    points = round(share * SHAPES[SHAPE].points)
+    return {
+        "shape": SHAPE, "method": "astec", "share": share, "points": points, "labels": 9000, "test": 1000,
+        "train_cpu": cpu, "phases": {"module 1: features": cpu / 2}, "all_gb": gb, "model_mb": 100 * share,
+        "predict_cpu": 2.0,
+    }  # fmt: skip
+
+
+def test_the_whole_set_lies_on_the_line_through_two_shares() -> None:
+    found = whole_set(_row(0.1, 20, 1.0), _row(0.2, 35, 1.5))
+    assert abs(found["points"] - SHAPES[SHAPE].points) <= 5
+    assert round(found["train_cpu"], 6) == 35 + 8 * 15
+    assert round(found["all_gb"], 6) == 1.5 + 8 * 0.5
+
+
+def test_a_table_has_all_rows_and_the_whole_set_where_it_was_not_run() -> None:
+    small, large, full = _row(0.1, 20, 1.0), _row(0.2, 35, 1.5), _row(1.0, 200, 6.0)
+    failed = {"shape": SHAPE, "method": "mnn", "share": 1.0, "failed": -9}
+    lines = markdown([large, failed, small]).splitlines()
+    assert [line.count("along the line") for line in lines] == [0, 0, 0, 0, 1, 0]
+    assert "module 1 10" in lines[2]
+    assert "2.00" in lines[2]
+    assert "exit code -9" in lines[-1]
+    assert "along the line" not in markdown([small, full])
