@@ -16,6 +16,7 @@ from zipfel.nn.perceptron import Perceptron
 from zipfel.run import Run
 from zipfel.system.threads import use_threads
 from zipfel.training import Batch, Batches
+from zipfel.training.label_sets import SetTargets
 
 PARAMS = QUICK["dxml"]
 
@@ -51,7 +52,8 @@ def test_every_variant_learns(params):
 def test_identical_label_sets_are_no_negatives():
     Y = sp.csr_matrix(np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]], np.float32))
     batch = next(Batches(sp.identity(4, format="csr", dtype=np.float32), Y, size=4, seed=0).epoch(0))
-    Dxml._extend(batch, Targets(np.eye(3, dtype=np.float32)))
+    SetTargets(Targets(np.eye(3, dtype=np.float32)))(batch, np.random.default_rng(0))
+    np.testing.assert_allclose(batch.extra["targets"][batch.rows.tolist().index(0)], [0.5, 0.5, 0])
     rows = batch.rows.tolist()
     equal = [[{i, j} <= {0, 2} or i == j for j in rows] for i in rows]
     assert batch.extra["same"].tolist() == equal

@@ -35,7 +35,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-import torch
 from torch import Tensor
 
 from zipfel import config as declared
@@ -56,7 +55,7 @@ from zipfel.run import Run
 from zipfel.system.threads import at_once
 from zipfel.training import Batch, Batches, Plan, Trainer
 from zipfel.training.held_out import split_to_choose
-from zipfel.training.label_sets import same_sets
+from zipfel.training.label_sets import SetTargets
 from zipfel.training.schedule import epochs_for
 
 Floats = npt.NDArray[np.float32]
@@ -157,10 +156,12 @@ class Dxml(Method):
     def _label_vectors(self, Y: sp.csr_matrix, run: Run) -> Floats:
         """V (n_labels, dim) of the label graph, or one of its controls."""
         c = self.config
-        if c.vectors == "ppmi":
-            return ppmi_svd(Y, c.dim, seed=run.seed)
-        if c.vectors == "random":
-            return random_vectors(int(Y.shape[1]), c.dim, seed=run.seed)
+        if c.vectors != "deepwalk":
+            return (
+                ppmi_svd(Y, c.dim, seed=run.seed)
+                if c.vectors == "ppmi"
+                else random_vectors(Y.shape[1], c.dim, seed=run.seed)
+            )
         graph = graph_of(Y, c.edges, c.hierarchy, run.label_names)
         return deepwalk(
             graph, c.dim, walks=c.walks, length=c.walk_length, window=c.window, passes=c.passes, seed=run.seed
@@ -175,12 +176,6 @@ class Dxml(Method):
         if c.loss == "infonce":
             return info_nce(f_x @ f_y.T, c.temperature, batch.extra["same"], batch.first)
         return smooth_l1(f_x, batch.own(f_y)).mean()
-
-    @staticmethod
-    def _extend(batch: Batch, targets: Targets) -> None:
-        """Gives the batch its targets, and which of its rows have the same label set: those are no negatives."""
-        Y = batch.everything.Y
-        batch.extra |= {"targets": torch.from_numpy(targets(Y)), "same": batch.own(same_sets(Y))}
 
     # -- fit: vectors of labels; a network to choose k by; the final network on all points; its clusters
 
@@ -220,7 +215,7 @@ class Dxml(Method):
         W1.numpy()[np.bincount(train.X[labelled].indices, minlength=train.n_features) == 0] = 0  # never trained
         batches = Batches(
             train.X, train.Y, size=c.batch, seed=seed, keep=c.keep, rows=labelled,
-            extend=lambda batch, _: self._extend(batch, targets),
+            extend=SetTargets(targets),
         )  # fmt: skip
 
         def objective(batch: Batch, rows: Mapping[str, Tensor]) -> Tensor:

@@ -20,10 +20,10 @@ What the paper leaves open, and the value here (docs/methods/glas.md has the mea
 - Negatives of Eq. 1: labels of the batch's rows and `sampled` further ones. The loss is softmax where points have ten
   labels or more, as for Delicious-200K.
 - Batch and epochs follow the size of train: 4,096 rows a step would mean a few dozen steps here. d is 512, for time.
-- Dropout divides the kept features by rho, which the unit length takes back but for the bias.
-- Weight normalisation of the first layer takes the columns' lengths at the beginning of each epoch.
-Beyond the paper, off by default: `positives=all` with softmax, `tokens=corpus` and `start=centroid` (first vectors),
-`dropout` (of the code), `rarity` (r of -r log(N_l / N), added to label l's score), `precision`.
+Deviations: weight normalisation of the first layer takes the columns' lengths at the beginning of each epoch. Dropout
+divides the kept features by rho, which the unit length takes back but for the bias.
+Beyond the paper, off by default: `average`, `positives=all` with softmax, `tokens=corpus` and `start=centroid` (first
+vectors), `dropout` (of the code), `rarity` (r of -r log(N_l / N), added to label l's score), `precision`.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Glas(Method):
         if self.loss_ == "softmax":
             mine = relevant if c.positives == "all" else torch.zeros_like(relevant).scatter(1, one[:, None], 1.0)
             return softmax_cross_entropy(h, mine / mine.sum(dim=1, keepdim=True).clamp(min=1), found.inclusion.log())
-        if c.positives == "all":
+        if self.loss_ == "margin" and c.positives == "all":
             return pairwise_margin(h, relevant, c.margin, average=c.average)
         positive = h.gather(1, one[:, None])[:, 0]
         if self.loss_ == "margin":
@@ -246,13 +246,8 @@ class Glas(Method):
     def restore(self, state: State, n_features: int, n_labels: int) -> None:
         self.priors_ = state.array("priors", shape=(n_labels,))
         try:
-            index, self.gap_, self.loss_ = (
-                dict(state.facts["index"]),
-                dict(state.facts["gap"]),
-                str(state.facts["loss"]),
-            )
-            self.space_ = UnitSpace.restored(
-                self.config.encoder(), state, index, (n_features, n_labels), self.config.precision
-            )
+            index, self.gap_ = dict(state.facts["index"]), dict(state.facts["gap"])
+            self.loss_, encoder, shape = str(state.facts["loss"]), self.config.encoder(), (n_features, n_labels)
+            self.space_ = UnitSpace.restored(encoder, state, index, shape, self.config.precision)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model's facts are damaged: {error}") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -31,6 +33,18 @@ class SetDraws:
         batch.extra["excluded"] = torch.from_numpy(excluded)
         sampled = torch.from_numpy(rng.integers(0, len(whole), (len(whole), self._sampled)))
         batch.extra["sampled"] = batch.own(sampled)
+
+
+class SetTargets:
+    """Gives a batch what DXML's loss compares: targets, f_y of the rows' label sets, and same: (B, B) bool, which rows
+    have equal sets and are no negatives. targets: makes f_y (B, dim) of label sets (B, n_labels)."""
+
+    def __init__(self, targets: Callable[[sp.csr_matrix], npt.NDArray[np.float32]]) -> None:
+        self._targets = targets
+
+    def __call__(self, batch: Batch, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing is drawn
+        Y = batch.everything.Y
+        batch.extra |= {"targets": torch.from_numpy(self._targets(Y)), "same": batch.own(same_sets(Y))}
 
 
 def same_sets(Y: sp.csr_matrix) -> Tensor:
