@@ -113,6 +113,7 @@ SHORTLISTS = Table(
         Variant("the shortlist decides, k = 700", "lightdxml:paper[shortlist=700]", after={}),
         Variant("all labels are scored", "lightdxml:paper[shortlist=700]", after={"scorer_.index": None}),
         Variant("100 labels shortlisted in prediction", "lightdxml:paper[shortlist=700]", after={"k_": 100}),
+        Variant("100 frequent labels on every shortlist", "lightdxml:paper[shortlist=700;n_head=100]", after={}),
         Variant("trained with k = 100", "lightdxml:paper[shortlist=100]", after={}),
         Variant("trained with k = 400", "lightdxml:paper[shortlist=400]", after={}),
     ],

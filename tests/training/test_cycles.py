@@ -15,13 +15,13 @@ from zipfel.training.cycles import Cycles
 N, D, L = 30, 6, 10
 
 
-def _cycles(k: int, run: Run | None = None, *, centred: bool = False) -> Cycles:
+def _cycles(k: int, run: Run | None = None, *, centred: bool = False, head: tuple[int, ...] = ()) -> Cycles:
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(rng.random((N, D), dtype=np.float32))
     Y = sp.csr_matrix((np.ones(N, np.float32), (np.arange(N), np.arange(N) % L)), shape=(N, L))
     return Cycles(
         lambda rows: rows.toarray(), LabelEncoder(D), Points(X, Y), run or Run(seed=1, threads=1),
-        epochs=1, lr=1e-3, k=k, index="exact", centred=centred,
+        epochs=1, lr=1e-3, k=k, index="exact", head=np.array(head, dtype=np.int64), centred=centred,
     )  # fmt: skip
 
 
@@ -59,6 +59,16 @@ def test_a_batch_gets_positives_and_shortlist() -> None:
     assert float(pairs.truth.sum()) == 5
     expected = {*cycles.shortlists[batch.rows].ravel().tolist(), *batch.Y.indices.tolist()}
     assert set(batch.ids["labels"].tolist()) == expected
+
+
+def test_frequent_labels_are_on_every_shortlist() -> None:
+    cycles = _cycles(2, head=(9, 4))
+    cycles.shortlist(*cycles.embed(0), 0)
+    batch = next(iter(Batches(cycles.train.X, cycles.train.Y, size=5, seed=1, extend=cycles.extend).epoch(0)))
+    pairs = batch.extra["pairs"]
+    for i, row in enumerate(batch.rows):
+        mine = pairs.ids.numpy()[pairs.columns[pairs.ends[i] : pairs.ends[i + 1]]].tolist()
+        assert sorted(mine) == sorted({*cycles.shortlists[row].tolist(), *cycles.train.Y[row].indices.tolist(), 9, 4})
 
 
 def test_restored_it_is_as_it_was_and_seconds_are_its_own() -> None:

@@ -186,7 +186,7 @@ class LightDXML(Method):
         encoder = LabelEncoder(c.dim, relu=c.relu, start=c.label_start, generator=draw)
         return Cycles(
             self.encode, encoder, train, run,
-            epochs=c.label_epochs, lr=c.label_lr, k=self.k_, index=c.index, centred=c.centre,
+            epochs=c.label_epochs, lr=c.label_lr, k=self.k_, index=c.index, head=self.scorer_.head, centred=c.centre,
         )  # fmt: skip
 
     def _trainer(self, train: Points, valid: Points, cycles: Cycles, run: Run) -> Trainer:

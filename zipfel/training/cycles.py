@@ -26,18 +26,18 @@ _STEPS = ("step 2: label codes", "step 3: shortlists")
 
 class Cycles:
     """encode: what makes the points' representations (n, d) of rows, as they are now; encoder: of the labels, trained
-    for `epochs` with rate `lr` in a cycle; k: labels of a shortlist, found by an index of that kind; centred: cosines
-    are seen from the mean point.
+    for `epochs` with rate `lr` in a cycle; k: labels of a shortlist, found by an index of that kind; head: labels that
+    are on every shortlist; centred: cosines are seen from the mean point.
 
     facts: of each cycle, Eq. 2 before and after and the codes' spread. Shortlists and encoder are kept in checkpoints.
     """
 
     def __init__(
         self, encode: Callable[[sp.csr_matrix], Array], encoder: LabelEncoder, train: Points, run: Run,
-        *, epochs: int, lr: float, k: int, index: str, centred: bool,
+        *, epochs: int, lr: float, k: int, index: str, head: npt.NDArray[np.integer], centred: bool,
     ) -> None:  # fmt: skip
         self.encode, self.encoder, self.train, self.run = encode, encoder, train, run
-        self.epochs, self.lr, self.k, self.index, self.centred = epochs, lr, k, index, centred
+        self.epochs, self.lr, self.k, self.index, self.head, self.centred = epochs, lr, k, index, head, centred
         self.shortlists = np.zeros((train.n_points, k), dtype=np.int32)
         self.facts: list[dict[str, float]] = []
         self._before = dict(run.timings)
@@ -66,7 +66,8 @@ class Cycles:
 
     def extend(self, batch: Batch, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing is drawn
         """Gives the batch the pairs of Eq. 3: each point with its positives and its shortlist."""
-        add_pairs(batch, self.shortlists[batch.rows])
+        head = np.broadcast_to(self.head.astype(np.int32), (len(batch), len(self.head)))
+        add_pairs(batch, np.hstack([self.shortlists[batch.rows], head]))
 
     @property
     def seconds(self) -> float:
