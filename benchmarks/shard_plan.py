@@ -25,6 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from zipfel.scale.label_clusters import balanced_clusters
+
 FEATURES_A_POINT, POINTS_A_LABEL, SMALLEST = 75, 1.5, 3_000
 PROGRAM_MB = 125
 """Held by the program and its libraries, whatever the data, without mapped files."""
@@ -103,35 +105,6 @@ class Plan:
 # -- the simulation
 
 
-def shards_by_halving(vectors: sp.csr_matrix, counts: Array, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-    """(n_labels,) the shard of each label, n a power of two: labels are halved again and again, by 2-means of their
-    mean points, so that either half has the same number of points."""
-    shard_of = np.zeros(len(counts), dtype=np.int32)
-    for _ in range(max(0, n.bit_length() - 1)):
-        shard_of *= 2
-        for shard in np.unique(shard_of):
-            own = np.flatnonzero(shard_of == shard)
-            shard_of[own[_second_half(vectors[own], counts[own], rng)]] += 1
-    return shard_of
-
-
-def _second_half(vectors: sp.csr_matrix, counts: Array, rng: np.random.Generator) -> Array:
-    """Which of these labels go to the second of two halves of the same number of points."""
-    n = len(counts)
-    if n < 2:
-        return np.zeros(0, dtype=np.int64)
-    one, two = rng.choice(n, 2, replace=False)
-    difference = np.asarray((vectors[two] - vectors[one]).todense()).ravel()
-    half = np.zeros(n, dtype=bool)
-    for _ in range(3):
-        order = np.argsort(vectors @ difference, kind="stable")
-        half[:] = False
-        half[order[np.cumsum(counts[order]) > counts.sum() / 2]] = True
-        half[order[-1]], half[order[0]] = True, False
-        difference = np.asarray(vectors[half].mean(axis=0) - vectors[~half].mean(axis=0)).ravel()
-    return np.flatnonzero(half)
-
-
 def memberships(Y: sp.csr_matrix, shard_of: Array, n: int) -> sp.csr_matrix:
     """(n_points, n): how many labels of a point lie in each shard."""
     to_shard = sp.csr_matrix(
@@ -194,7 +167,8 @@ def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: 
     means = sp.csr_matrix(seen.T @ X[: seen.shape[0]])
     lengths = np.sqrt(np.asarray(means.multiply(means).sum(axis=1)).ravel())
     means = sp.csr_matrix(sp.diags(1 / np.maximum(lengths, 1e-9)) @ means, dtype=np.float32)
-    inside = memberships(Y, shards_by_halving(means, counts, plan.shards, np.random.default_rng(1)), plan.shards)
+    shard_of = balanced_clusters(means, np.maximum(counts, 0.01), plan.shards, np.random.default_rng(1))
+    inside = memberships(Y, shard_of, plan.shards)
     points = np.bincount(inside.indices, minlength=plan.shards)
     shares = points / points.mean()
     one = plan.shard(curve)["cpu_seconds"]

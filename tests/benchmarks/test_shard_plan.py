@@ -13,7 +13,6 @@ from benchmarks.shard_plan import (
     makespan,
     memberships,
     played,
-    shards_by_halving,
 )
 
 ROWS = [
@@ -36,20 +35,6 @@ def test_the_curve_and_a_shard() -> None:
     assert whole["core_hours"] == pytest.approx(800 / 3600)
     assert whole["hours"] == pytest.approx(100 / 3600)
     assert whole["kb_a_document"] == pytest.approx(4 * (450 + 60) / 1000)
-
-
-def test_labels_that_keep_company_share_a_shard_and_shards_are_even() -> None:
-    rng = np.random.default_rng(0)
-    group = rng.integers(4, size=200)
-    vectors = sp.csr_matrix(np.eye(4, dtype=np.float32)[group] + 0.01 * rng.random((200, 4)).astype(np.float32))
-    counts = np.ones(200)
-    for value in range(4):  # groups of the same weight
-        counts[group == value] = 50 / (group == value).sum()
-    shard_of = shards_by_halving(vectors, counts, 4, rng)
-    assert sorted(np.unique(shard_of)) == [0, 1, 2, 3]
-    assert np.bincount(shard_of, counts).max() < 56
-    assert np.mean([np.bincount(group[shard_of == i]).max() / (shard_of == i).sum() for i in range(4)]) > 0.8
-    assert shards_by_halving(vectors[:1], counts[:1], 4, rng).tolist() == [0]
 
 
 def test_a_plan_is_simulated() -> None:

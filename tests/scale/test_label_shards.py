@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import time
@@ -18,7 +17,7 @@ from zipfel.data import Dataset, synth
 from zipfel.executor import current_label_shards, use_label_shards
 from zipfel.linear import LinearClassifiers
 from zipfel.scale.cluster import ray_cluster
-from zipfel.scale.label_shards import RayLabelShards, even_spans, predict_by_label_shards
+from zipfel.scale.label_shards import Cut, RayLabelShards, predict_by_label_shards
 
 pytest.importorskip("ray")
 
@@ -47,15 +46,28 @@ def test_auto_s_classifiers_are_cut_too(ray: Any, data: Dataset) -> None:
     assert shards._shards
 
 
-def test_spans_cover_all_labels() -> None:
-    sizes = np.random.default_rng(0).integers(0, 9, 50)
-    indptr = np.append(0, np.cumsum(sizes))
-    spans = even_spans(indptr, 4)
-    assert [spans[0][0], spans[-1][1], len(spans)] == [0, 50, 4]
-    assert all(a[1] == b[0] for a, b in itertools.pairwise(spans))
-    assert max(sizes[a:b].sum() for a, b in spans) <= sizes.sum() / 4 + 9
-    assert even_spans(np.array([0, 5]), 3) == [(0, 1)]
-    assert even_spans(np.array([0, 0, 0]), 3)[-1][1] == 2
+def test_a_parcel_has_a_shard_s_labels_and_goes_back_to_their_places() -> None:
+    cut = Cut.into(np.array([5, 0, 5, 0, 0]))
+    assert cut.cluster.tolist() == [1, 0, 1, 0, 0]
+    assert cut.place.tolist() == [0, 0, 1, 1, 2]
+    labels = np.array([[4, 2, 1], [0, -1, 2], [-1, 3, 0]])
+    first, second = (cut.parcel(i, labels) for i in range(2))
+    assert first.rows.tolist() == [0, 2]
+    assert (first.counts.tolist(), first.places.tolist()) == ([2, 1], [2, 0, 1])
+    assert (second.counts.tolist(), second.places.tolist()) == ([1, 2, 1], [1, 0, 1, 0])
+    out = np.full(labels.shape, -np.inf, dtype=np.float32)
+    first.unpack(np.array([4, 1, 3], dtype=np.float32), out)
+    second.unpack(np.array([2, 0, 2, 0], dtype=np.float32), out)
+    assert np.array_equal(out, np.where(labels < 0, -np.inf, labels))
+
+
+def test_shards_share_weights_and_candidates(model: Zipfel, data: Dataset) -> None:
+    classifiers: LinearClassifiers = model.method_.classifiers_  # type: ignore[attr-defined]
+    asked = model.predict(data, 20).labels
+    cut = Cut.of(classifiers, 4, asked)
+    n_weights, n_asked = np.diff(classifiers.ends), np.bincount(asked[asked >= 0], minlength=150)
+    work = n_weights / n_weights.sum() + n_asked / n_asked.sum()
+    assert np.allclose(np.bincount(cut.cluster, work), 0.5, atol=0.05)
 
 
 def test_merged_rankings_are_those_of_one_process(ray: Any, model: Zipfel, data: Dataset, tmp_path: Path) -> None:
@@ -99,8 +111,9 @@ def test_few_weights_stay_here(model: Zipfel, data: Dataset) -> None:
 
 def test_a_shard_holds_its_labels_alone(model: Zipfel, data: Dataset) -> None:
     ranker: LinearClassifiers = model.method_.classifiers_  # type: ignore[attr-defined]
-    part = LinearClassifiers.restored(ranker.of_labels(40, 90), ranker.weights_.shape[1], 50, ranker.config)
-    assert (part.weights_ != ranker.weights_[40:90]).nnz == 0
+    own = np.r_[40:60, 130, 3:30]
+    part = LinearClassifiers.restored(ranker.of_labels(own), ranker.weights_.shape[1], len(own), ranker.config)
+    assert (part.weights_ != ranker.weights_[own]).nnz == 0
     rows = model.rows_.transform(data.take(np.arange(5)))
     labels = np.tile(np.arange(40, 60), (5, 1))
     assert np.array_equal(part.score_here(rows, labels - 40), ranker.score(rows, labels))

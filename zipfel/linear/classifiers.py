@@ -169,13 +169,13 @@ class LinearClassifiers:
         shape = len(indptr) - 1, self.n_features
         return WeightsByFeature.build(sp.csr_matrix((weights, features.view(np.int32), indptr), shape), self._scale)
 
-    def of_labels(self, first: int, last: int) -> dict[str, Array]:
-        """The `state` of the labels from first to last alone."""
-        kept = self.state()
-        a, b = int(kept["indptr"][first]), int(kept["indptr"][last])
-        labels = {name: kept[name][first:last] for name in ("scale", "bias")}
-        weights = {name: kept[name][a:b] for name in ("features", "weights")}
-        return {"indptr": kept["indptr"][first : last + 1] - a, **weights, **labels}
+    def of_labels(self, labels: Array) -> dict[str, Array]:
+        """The `state` of these labels alone, in this order."""
+        kept, counts = self.state(), self._n_weights[labels]
+        indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
+        own = np.repeat(kept["indptr"][labels] - indptr[:-1], counts) + np.arange(indptr[-1])
+        weights = {name: kept[name][own] for name in ("features", "weights")}
+        return {"indptr": indptr, **weights, **{name: kept[name][labels] for name in ("scale", "bias")}}
 
     def state(self) -> dict[str, Array]:
         """Arrays for a model file; small feature ids take two bytes."""
