@@ -109,6 +109,13 @@ def test_shared_arrays_look_writable_and_are_not_copied(ray: Any) -> None:
     assert found[0][1].tolist() == [499999500000]
 
 
+def test_workers_have_the_driver_s_priority(ray: Any) -> None:
+    def work() -> Arrays:
+        return (np.array([os.nice(0)]),)
+
+    assert int(RayExecutor(ray, 2).map(work, (), [()])[0][0][0]) == os.nice(0)
+
+
 def test_what_cannot_be_is_refused(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="workers"), ray_cluster(0):
         pass

@@ -27,6 +27,8 @@ RETRIES = 5
 """How many times a task is run again whose worker died."""
 _STARTS = 3
 """Times that a local cluster is started; Ray gives up after 30 s, which a busy machine may need."""
+_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+"""Of Ray, where the user has set none. By default, workers of a local cluster yield to all other programs."""
 _LOOK = 0.2
 """Seconds after which the driver looks whether the work is still wanted."""
 
@@ -45,7 +47,8 @@ def ray_cluster(workers: int, address: str | None = None) -> Iterator[Any]:
         yield ray
         return
     logging.getLogger("ray").setLevel(logging.ERROR)
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
     _keep_stdout_clean()
     for attempt in range(_STARTS):
         try:
