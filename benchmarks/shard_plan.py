@@ -7,8 +7,8 @@ The curve gives what one machine takes for L labels with 1.5 points each: CPU se
 model, each a power of L. A shard is such a machine's work: its labels, and the points that have one of them.
 
 The simulation cuts the labels of real data (--data FILE) into so many shards by balanced 2-means: how many shards a
-point belongs to, how even the shards are, how many of the true labels lie in the shards that a router asks, and how
-long all shards take on so many cores if tasks die and are done again.
+point belongs to, how even the shards are, how many of the true labels lie in the shards that each router asks
+(`benchmarks.shard_routers`), and how long all shards take on so many cores if tasks die and are done again.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from benchmarks.shard_routers import routed
 from zipfel.scale.label_clusters import balanced_clusters
 
 FEATURES_A_POINT, POINTS_A_LABEL, SMALLEST = 75, 1.5, 3_000
@@ -34,8 +35,6 @@ BYTES_A_FEATURE, BYTES_AN_ANSWER = 6, 12
 """A feature on the way: its number and two bytes; a label with its score and its shard's number."""
 HELD_OUT, CANDIDATES, EVIDENCE = 50_000, 100, 20
 """Documents that the judge of all shards learns from, candidates of each in a shard, and numbers of each."""
-ROUTED = (1, 2, 4, 8, 16, 32, 64)
-_NEIGHBOURS = 100
 _FULLEST, _DIES = 2.0, 0.02
 """Times the mean number of points that a shard learns from: those of a shard with a very frequent label are thinned.
 Share of tasks that die."""
@@ -113,32 +112,6 @@ def memberships(Y: sp.csr_matrix, shard_of: Array, n: int) -> sp.csr_matrix:
     return sp.csr_matrix(Y @ to_shard)
 
 
-def by_means(X: sp.csr_matrix, inside: sp.csr_matrix, n_test: int) -> Array:
-    """(n_test, n) the cosine of each of the last points with each shard's mean point, which the others make."""
-    train = X.shape[0] - n_test
-    means = sp.csr_matrix((inside[:train] > 0).astype(np.float32).T @ X[:train])
-    lengths = np.sqrt(np.asarray(means.multiply(means).sum(axis=1)).ravel())
-    return np.asarray((X[train:] @ means.T).toarray() / np.maximum(lengths, 1e-9))
-
-
-def by_neighbours(X: sp.csr_matrix, inside: sp.csr_matrix, n_test: int) -> Array:
-    """(n_test, n) votes of the nearest of the other points for the shards of their labels, by their cosines."""
-    from zipfel.index.sparse import SparseIndex, unit_csr
-
-    train = X.shape[0] - n_test
-    ids, cosines = SparseIndex(unit_csr(X[:train])).search(X[train:], min(_NEIGHBOURS, train))
-    rows, known = np.repeat(np.arange(n_test), ids.shape[1]), ids.ravel() >= 0
-    votes = sp.csr_matrix((cosines.ravel()[known] ** 3, (rows[known], ids.ravel()[known])), shape=(n_test, train))
-    return np.asarray((votes @ inside[:train]).toarray())
-
-
-def found_in_best(scores: Array, inside: sp.csr_matrix, tops: Sequence[int]) -> dict[int, float]:
-    """Share of the true labels of the last points that lie in the shards with the best scores (n_test, n)."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    found = np.take_along_axis(inside[inside.shape[0] - len(scores) :].toarray(), order, axis=1)
-    return {top: round(float(found[:, :top].sum() / found.sum()), 4) for top in tops}
-
-
 def makespan(seconds: Array, slots: int, dies: float, rng: np.random.Generator) -> tuple[float, int]:
     """(seconds until all tasks are done, tasks that died); the longest come first. A task dies with this probability,
     somewhere on its way, and is done again."""
@@ -176,8 +149,7 @@ def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: 
     return {
         "copies": round(inside.nnz / X.shape[0], 3),
         "largest_shard": round(float(shares.max()), 3),
-        "found_by_means": found_in_best(by_means(X, inside, n_test), inside, ROUTED),
-        "found_by_neighbours": found_in_best(by_neighbours(X, inside, n_test), inside, ROUTED),
+        **routed(X, Y, inside, n_test),
         "hours": round(end / 3600, 3),
         "hours_if_even": round(one * plan.shards / slots / 3600, 3),
         "died": died,
