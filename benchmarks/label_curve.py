@@ -2,13 +2,16 @@
 
     python -m benchmarks.label_curve [--labels 1000,3000,10000] [--systems auto,quick,parabel] [--threads 2]
                                      [--out benchmarks/results/label_curve.jsonl]
+    python -m benchmarks.label_curve --shape amazon-3m --labels 3000000 --systems quick --limit 16GB
     python -m benchmarks.label_curve --draw benchmarks/results/label_curve.jsonl docs/figures/label-curve.svg
 
-Data are made up in the shape of Amazon-670K: 1.5 points a label, 135,000 features, 75 a point, 5.5 labels a point. They
+Data are made up in the shape of Amazon-670K: 1.5 points a label, 135,000 features, 75 a point, 5.5 labels a point; or
+of Amazon-3M: 0.6 points a label, 337,000 features, 50 a point, but 10 labels a point instead of 36, to save time. They
 tell what it costs, not how well it ranks. CPU seconds are of the whole process and its children, less those of making
 the data: unlike seconds of a clock, they hardly depend on what else the machine does. Peaks are resident sets without
 those of making the data; the training data are in them. Latency is the median CPU time of one document on one thread,
-the least of several times that each is asked: other programs slow some down. `--draw` also prints the table and the
+the least of several times that each is asked: other programs slow some down. `--limit` runs each system in a control
+group (version 1), in which making the data counts, too. `--draw` also prints the table and the
 fitted exponents.
 """
 
@@ -22,26 +25,43 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-FEATURES, FEATURES_A_POINT, LABELS_A_POINT, POINTS_A_LABEL = 135_000, 75, 5.5, 1.5
+from benchmarks.beyond_memory import group
+
+POINTS_A_LABEL = 1.5
 HELD, SINGLES, TIMES = 1000, 200, 5
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 Row = dict[str, Any]
 
 
-def data(n_labels: int, points_a_label: float = POINTS_A_LABEL) -> tuple[Any, Any]:
+@dataclass(frozen=True)
+class Shape:
+    features: int
+    features_a_point: float
+    labels_a_point: float
+    points_a_label: float
+
+
+SHAPES = {
+    "amazon-670k": Shape(135_000, 75, 5.5, POINTS_A_LABEL),
+    "amazon-3m": Shape(337_000, 50, 10, 0.6),
+}
+
+
+def data(n_labels: int, shape: Shape = SHAPES["amazon-670k"]) -> tuple[Any, Any]:
     """(train, test)"""
     from zipfel.data import synth
 
-    n = max(2000, round(points_a_label * n_labels))
-    whole = synth(
-        n + HELD, FEATURES, n_labels, features_per_point=FEATURES_A_POINT, labels_per_point=LABELS_A_POINT, seed=0
-    )
+    n = max(2000, round(shape.points_a_label * n_labels))
+    means = {"features_per_point": shape.features_a_point, "labels_per_point": shape.labels_a_point}
+    whole = synth(n + HELD, shape.features, n_labels, **means, seed=0)
     return whole.take(np.arange(n)), whole.take(np.arange(n, n + HELD))
 
 
@@ -112,7 +132,7 @@ def run_parabel(train: Any, test: Any, threads: int, folder: Path) -> Row:
     }  # fmt: skip
 
 
-def measure(system: str, n_labels: int, threads: int, points_a_label: float) -> Row:
+def measure(system: str, n_labels: int, threads: int, shape: str, points_a_label: float | None) -> Row:
     """One system at one size, in this process."""
     from zipfel.system.threads import set_threads
 
@@ -121,7 +141,8 @@ def measure(system: str, n_labels: int, threads: int, points_a_label: float) -> 
         small, asked = data(1000)
         with tempfile.TemporaryDirectory() as folder:
             run_auto(None if system == "auto" else system, small, asked, threads, Path(folder))
-    train, test = data(n_labels, points_a_label)
+    wanted = SHAPES[shape]
+    train, test = data(n_labels, replace(wanted, points_a_label=points_a_label or wanted.points_a_label))
     from zipfel.scale.resident import watched
 
     with tempfile.TemporaryDirectory() as folder, watched() as watch:
@@ -130,14 +151,26 @@ def measure(system: str, n_labels: int, threads: int, points_a_label: float) -> 
         else:
             found = run_auto(None if system == "auto" else system, train, test, threads, Path(folder))
     return {
-        "system": system, "labels": n_labels, "points": train.n_points, "threads": threads, **found,
+        "system": system, "shape": shape, "labels": n_labels, "points": train.n_points, "threads": threads, **found,
         "peak_mb": watch.peak / 1e6,
     }  # fmt: skip
 
 
+def run_within(limit: int | None, words: list[str]) -> str:
+    """The last line that a command prints; limit: bytes of its control group."""
+    with group(limit) if limit else nullcontext((None, None)) as (enter, folder):
+        if limit and folder is None:
+            raise SystemExit("there is no control group to be had here: leave --limit out")
+        done = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True, preexec_fn=enter)
+        row = json.loads(done.stdout.strip().splitlines()[-1])
+        if folder is not None:
+            row |= {"limit": limit, "group_peak_mb": int((folder / "memory.max_usage_in_bytes").read_text()) / 1e6}
+    return json.dumps(row)
+
+
 def exponent(rows: Sequence[Row], key: str, since: int = 10_000) -> float:
     """b of a L^b, fitted to the sizes from `since` on, on log axes; of data with all of their points."""
-    full = [row for row in rows if row["points"] >= POINTS_A_LABEL * row["labels"]]
+    full = [row for row in rows if row["points"] >= POINTS_A_LABEL * row["labels"]]  # not of another shape either
     found = [(row["labels"], row[key]) for row in full if row["labels"] >= since and row[key] > 0]
     if len(found) < 2:
         return float("nan")
@@ -188,7 +221,9 @@ def main() -> None:
     parser.add_argument("--labels", default=",".join(map(str, SIZES)))
     parser.add_argument("--systems", default="auto,quick,parabel")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--points-a-label", type=float, default=POINTS_A_LABEL, help="a tenth: 0.15")
+    parser.add_argument("--shape", choices=SHAPES, default="amazon-670k")
+    parser.add_argument("--points-a-label", type=float, help="of the shape if left out; a tenth: 0.15")
+    parser.add_argument("--limit", help="of memory for each system, e.g. 16GB")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--one", action="store_true", help="in this process: the first system and size only")
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSONL", "SVG"))
@@ -198,16 +233,17 @@ def main() -> None:
         return
     sizes, systems = [int(size) for size in asked.labels.split(",")], asked.systems.split(",")
     if asked.one:
-        print(json.dumps(measure(systems[0], sizes[0], asked.threads, asked.points_a_label)))
+        print(json.dumps(measure(systems[0], sizes[0], asked.threads, asked.shape, asked.points_a_label)))
         return
+    from zipfel.scale.resident import parse_bytes
+
+    limit = parse_bytes(asked.limit) if asked.limit else None
     for size in sizes:
         for system in systems:
             words = ["--one", "--labels", str(size), "--systems", system, "--threads", str(asked.threads)]
-            words += ["--points-a-label", str(asked.points_a_label)]
-            done = subprocess.run(
-                [sys.executable, "-m", "benchmarks.label_curve", *words], stdout=subprocess.PIPE, check=True, text=True
-            )
-            line = done.stdout.strip().splitlines()[-1]
+            words += ["--shape", asked.shape]
+            words += [] if asked.points_a_label is None else ["--points-a-label", str(asked.points_a_label)]
+            line = run_within(limit, [sys.executable, "-m", "benchmarks.label_curve", *words])
             print(line, flush=True)
             if asked.out:
                 with asked.out.open("a") as stream:

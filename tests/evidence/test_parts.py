@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ import scipy.sparse as sp
 from tests.contract import N_LABELS, known
 from tests.evidence.part_contract import PartContract, asked, candidates, final, final_fold, first_fold, fitted
 from zipfel.evidence.part import Asked, Part
-from zipfel.evidence.parts import PARTS
+from zipfel.evidence.parts import PARTS, classifiers
 from zipfel.evidence.parts.classifiers import ClassifiersPart, strongest
 from zipfel.evidence.parts.label_sets import LabelSetsPart
 from zipfel.evidence.parts.network import NetworkPart
@@ -79,8 +81,31 @@ def test_classifiers_go_on_from_what_they_learnt() -> None:
     assert isinstance(before, ClassifiersPart)
     assert before.learnt is not None
     assert np.flatnonzero(before.learnt.is_listed).tolist() == first_fold().rows.tolist()
-    assert set(before.learnt.problems.docs.tolist()) <= set(first_fold().rows.tolist())
-    assert before.learnt.problems.dual.all()
+    (problems,) = before.learnt.problems
+    assert set(problems.docs.tolist()) <= set(first_fold().rows.tolist())
+    assert problems.dual.all()
+
+
+def test_classifiers_of_runs_of_labels_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = fitted("classifiers", final_fold(), fitted("classifiers", first_fold()))["classifiers"]
+    monkeypatch.setattr(classifiers, "label_runs", lambda *_: [(0, 3), (3, 4), (4, N_LABELS)])
+    before = fitted("classifiers", first_fold())["classifiers"]
+    assert isinstance(before, ClassifiersPart)
+    assert before.learnt is not None
+    assert len(before.learnt.problems) == 3
+    apart = fitted("classifiers", final_fold(), {"classifiers": before})["classifiers"]
+    for name, array in together.state().arrays.items():
+        np.testing.assert_array_equal(array, apart.state().arrays[name], err_msg=name)
+
+
+def test_a_final_fit_needs_neighbours_of_held_out_points_only() -> None:
+    first = first_fold()
+    held = np.flatnonzero(~first.seen)
+    fold = replace(first, seen=np.ones_like(first.seen), is_final=True)
+    few = fold.with_near_of(held)
+    assert len(few.near.ids) == len(held)
+    for all_rows, some in zip(fold.near_among_seen(held[2:5]), few.near_among_seen(held[2:5]), strict=True):
+        np.testing.assert_array_equal(all_rows, some)
 
 
 def test_strongest_columns_of_each_row() -> None:

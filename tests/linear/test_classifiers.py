@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems
 from zipfel.linear._scorer import WeightsByFeature
+from zipfel.linear.problems import label_runs
 from zipfel.system.threads import use_threads
 
 EXACT = LinearConfig(cost=1.0, tolerance=1e-5, iterations=2000, threshold=0.0, precision="float32", damping=1.0)
@@ -217,3 +220,49 @@ def test_few_labels_of_many_weights_are_scored_by_feature() -> None:
     word, labels = X[0].indices[:1], _everywhere(Y)[:1]
     assert ranker._is_cheaper_by_feature(word, labels)
     assert not ranker._is_cheaper_by_feature(np.arange(400), labels)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_runs_of_labels_one_after_another_give_the_same(precision: str) -> None:
+    X, Y = _points(n=400, labels=40)
+    shortlist = np.random.default_rng(1).integers(-1, 40, (400, 6))
+    shortlist = np.array([[*dict.fromkeys(row), *[-1] * 6][:6] for row in shortlist.tolist()])
+    runs = label_runs(Y, 400 * 6 + Y.nnz, 1000)
+    assert len(runs) > 3
+    assert runs[0][0] == 0
+    assert runs[-1][1] == 40
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(runs))
+    parts = list(Problems.built_in_runs(Y.indptr, Y.indices, shortlist, runs))
+    assert max(len(part.docs) for part in parts) < 2000
+    config, whole = LinearConfig(precision=precision), Problems.build(Y, shortlist)
+    together, apart = (LinearClassifiers(config).fit(X, problems, seed=3) for problems in (whole, parts))
+    for name, array in together.state().items():
+        np.testing.assert_array_equal(array, apart.state()[name], err_msg=name)
+    kept = [part.without_zeros() for part in parts]
+    np.testing.assert_array_equal(np.concatenate([part.dual for part in parts]), whole.dual)
+    again = next(Problems.built_in_runs(Y.indptr, Y.indices, shortlist, runs[1:2]))
+    again.start_from(kept[1])
+    np.testing.assert_array_equal(again.dual, parts[1].dual)
+
+
+def test_few_documents_are_one_run_of_labels() -> None:
+    assert label_runs(_points(labels=40)[1], 1000) == [(0, 40)]
+
+
+def test_weights_by_feature_are_those_by_label() -> None:
+    rng = np.random.default_rng(0)
+    dense = sp.random(50, 30, 0.1, random_state=rng).toarray()
+    dense[:, :2] = 0.03  # frequent
+    weights = sp.csr_matrix(np.ceil(100 * dense).astype(np.int8))
+    scale = np.ones(50, dtype=np.float32)
+    found = WeightsByFeature.build(weights, scale)
+    (indptr, labels, values), plain = found.lists, weights.tocsc()
+    assert 2 <= found.table.shape[1] < 30
+    for feature in range(30):
+        if found.place[feature] >= 0:
+            np.testing.assert_array_equal(found.table[:, found.place[feature]], plain[:, [feature]].toarray().ravel())
+            assert indptr[feature] == indptr[feature + 1]
+        else:
+            own, its = slice(*indptr[feature : feature + 2]), slice(*plain.indptr[feature : feature + 2])
+            np.testing.assert_array_equal(labels[own], plain.indices[its])
+            np.testing.assert_array_equal(values[own], plain.data[its])

@@ -34,6 +34,17 @@ def test_the_nearest_by_cosine_are_found() -> None:
     assert np.abs(expected - _cosines(asked.toarray(), X.toarray())).max() < 0.01  # a byte a value is enough
 
 
+def test_the_index_of_many_points_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = _rows()
+    kept, made = (WordIndex.build(X, np.ones(60, dtype=bool)) for _ in range(2))
+    expected = kept.search_own(X, 6)
+    monkeypatch.setattr(words, "_MANY", 0)
+    for found, same in zip(made.search_own(X, 6), expected, strict=True):
+        np.testing.assert_array_equal(found, same)
+    assert "_index" in vars(kept)
+    assert "_index" not in vars(made)
+
+
 def test_no_point_is_its_own_neighbour_and_all_others_are_there() -> None:
     X = _rows(30)
     ids, cosines = WordIndex.build(X, np.ones(30, dtype=bool)).search_own(X, 40)

@@ -47,9 +47,10 @@ class Context:
     @classmethod
     def of(cls, Y: sp.csr_matrix) -> Context:
         widths = np.diff(Y.indptr)
-        narrow = Y[np.flatnonzero(widths <= _WIDEST)]
-        if (np.diff(narrow.indptr).astype(np.float64) ** 2).sum() > _PAIRS:
-            narrow = narrow[:0]
+        is_narrow = widths <= _WIDEST
+        if (widths[is_narrow].astype(np.float64) ** 2).sum() > _PAIRS:
+            is_narrow[:] = False
+        narrow = Y[np.flatnonzero(is_narrow)]
         ones = sp.csr_matrix((np.ones(narrow.nnz, dtype=np.float32), narrow.indices, narrow.indptr), narrow.shape)
         together = sp.csr_matrix(ones.T @ ones)
         together.sort_indices()

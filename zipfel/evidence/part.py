@@ -72,7 +72,8 @@ class Fold:
 
     points: all of them, prepared; seen: (n,) which ones may be learnt from; near: neighbours by words of each point,
     itself left out; training: words and labels of all points; made: parts of this fold that are fitted already, by
-    name. is_final: no fit comes after this one, so parts need not hold anything for it.
+    name. is_final: no fit comes after this one, so parts need not hold anything for it. near_rows: points that `near`
+    is of, rising, where it is of some only: a final fit asks for those that were held out before.
     """
 
     points: Points
@@ -83,6 +84,7 @@ class Fold:
     run: Run
     is_final: bool
     made: Mapping[str, Part] = field(default_factory=dict)
+    near_rows: Array | None = None
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
@@ -96,13 +98,24 @@ class Fold:
         return points if self.seen.all() else points.take(self.rows)
 
     @property
+    def seen_counts(self) -> npt.NDArray[np.int64]:
+        """(n_labels,) points of each label that may be learnt from."""
+        Y = self.points.Y
+        return np.bincount(Y.indices[np.repeat(self.seen, np.diff(Y.indptr))], minlength=Y.shape[1])
+
+    @property
     def voters(self) -> npt.NDArray[np.bool_]:
         """(n,) points that may be learnt from and have words and labels."""
         return self.seen & self.training.can_vote
 
-    def near_among_seen(self, rows: Array | slice = slice(None)) -> Near:
+    def with_near_of(self, rows: Array) -> Fold:
+        """The same with neighbours of these rows only, which are rising."""
+        return replace(self, near=Near(self.near.ids[rows], self.near.cosines[rows]), near_rows=rows)
+
+    def near_among_seen(self, rows: Array) -> Near:
         """The neighbours of some rows, without those that may not be learnt from."""
-        ids, cosines = (part[rows] for part in self.near)
+        places = rows if self.near_rows is None else np.searchsorted(self.near_rows, rows)
+        ids, cosines = (part[places] for part in self.near)
         hidden = ~self.seen[ids] | (ids < 0)
         return Near(np.where(hidden, -1, ids), np.where(hidden, np.float32(0), cosines))
 

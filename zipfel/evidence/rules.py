@@ -235,14 +235,16 @@ def rule_of(part: str) -> Rule:
 def bytes_of_fit(s: Shape, effort: str) -> int:
     """About what `fit` takes besides the data where it takes most: copies of the rows, and for the pairs of documents
     and labels what parts learn from. Beyond `_MANY_PAIRS` the plan has fewer parts. Measured on bibtex, debian-tags,
-    debian-deps and a million points."""
+    debian-deps and a million points, of which the problems of classifiers are made and solved in runs of labels."""
     rows = 8 * (s.words + s.labels + 2) * s.n_points
     pairs = s.labels * s.n_points
-    if effort == "quick":
-        learnt = 4700.0 * s.n_points
-    else:
-        learnt = 5000 * min(pairs, _MANY_PAIRS) + 1000 * max(0, pairs - _MANY_PAIRS)
-    return int(8 * rows + learnt + 6000 * s.n_labels + 10e6)
+    learnt = 5000 * min(pairs, _MANY_PAIRS) + 1000 * max(0, pairs - _MANY_PAIRS)
+    if effort != "quick":
+        return int(8 * rows + learnt + 6000 * s.n_labels + 10e6)
+    listed = 8 * neighbors(s, effort) + 4 * (shortlist(s, effort) + random_negatives(s))
+    of_few = 8 * rows + 4700 * s.n_points + 6000 * s.n_labels + 10e6
+    of_many = 4 * rows + listed * s.n_points + 200 * pairs + 200 * s.n_labels + 350e6
+    return int(min(of_few, of_many))
 
 
 _MANY_PAIRS = 250_000

@@ -13,6 +13,8 @@ from numba import njit
 Array = npt.NDArray[Any]
 _SHARE = 8
 """A feature that more than one in so many labels has a weight for is frequent."""
+_AT_A_TIME = 1 << 20
+"""Weights that are counted at a time: the counts are of another type."""
 MANY = 12
 """Times as many weights as the document has words: above, the words are looked up in the label."""
 
@@ -132,6 +134,30 @@ def score_by_feature(
                 slots[labels[i, c]] = 0
 
 
+def feature_counts(features: Array, n_features: int) -> npt.NDArray[np.int64]:
+    """(n_features,) how often each occurs among `features`, of which there may be a billion."""
+    counts = np.zeros(n_features, dtype=np.int64)
+    for a in range(0, len(features), _AT_A_TIME):
+        counts += np.bincount(features[a : a + _AT_A_TIME], minlength=n_features)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_feature(
+    w_ptr: Array, w_idx: Array, w_val: Array, place: Array, free: Array, labels: Array, values: Array, table: Array
+) -> None:
+    """Writes each weight into the table, or into its feature's list (labels, values). free: (n_features,) the next free
+    place of each list. Plain twin: tocsc() of the weights."""
+    for label in range(len(w_ptr) - 1):
+        for t in range(w_ptr[label], w_ptr[label + 1]):
+            feature = w_idx[t]
+            if place[feature] >= 0:
+                table[label, place[feature]] = w_val[t]
+            else:
+                labels[free[feature]], values[free[feature]] = label, w_val[t]
+                free[feature] += 1
+
+
 @dataclass(frozen=True)
 class WeightsByFeature:
     """Weights sorted by feature. Features with a weight in an eighth of the labels or more have a dense table. Each
@@ -145,17 +171,15 @@ class WeightsByFeature:
     @classmethod
     def build(cls, weights: sp.csr_matrix, scale: Array) -> WeightsByFeature:
         """weights: (n_labels, n_features), in units of the label's scale, int8 or float32."""
-        by_feature = weights.tocsc()
-        counts = np.diff(by_feature.indptr)
+        counts = feature_counts(weights.indices, weights.shape[1])
         frequent = cls.are_frequent(counts, len(scale))
         place = np.where(frequent, np.cumsum(frequent) - 1, -1)
-        often = np.repeat(frequent, counts)
         table = np.zeros((len(scale), int(frequent.sum())), dtype=weights.dtype)
-        table[by_feature.indices[often], np.repeat(place[frequent], counts[frequent])] = by_feature.data[often]
         indptr = np.append(0, np.cumsum(np.where(frequent, 0, counts)))
-        rare = by_feature.indices[~often].astype(np.int32, copy=False).view(np.uint32)
-        lists = indptr, rare, by_feature.data[~often]
-        return cls(lists, place, table, scale)
+        labels, values = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=weights.dtype)
+        ends, features = weights.indptr.astype(np.int64, copy=False), weights.indices.astype(np.int32, copy=False)
+        _sort_by_feature(ends, features, weights.data, place, indptr[:-1].copy(), labels, values, table)
+        return cls((indptr, labels, values), place, table, scale)
 
     @property
     def arrays(self) -> tuple[Array, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,9 +15,10 @@ from zipfel.config import Config, param
 from zipfel.errors import ModelFileError
 from zipfel.executor import current_executor, current_label_shards
 from zipfel.kernels.sparse_rows import canonical, row_lengths, values_at, with_values
-from zipfel.linear._scorer import MANY, WeightsByFeature, score_by_feature, score_pairs
+from zipfel.linear._scorer import MANY, WeightsByFeature, feature_counts, score_by_feature, score_pairs
 from zipfel.linear._solver import solve_labels
 from zipfel.linear.problems import Problems
+from zipfel.system.memory import give_back
 from zipfel.system.threads import at_once, get_threads, over_blocks
 
 Array = npt.NDArray[Any]
@@ -27,8 +28,9 @@ RUNS_A_THREAD = 8
 """Labels are handed out in this many runs a thread: head labels take long, and threads should end together."""
 _AT_A_TIME = 1 << 20
 """Weights that are looked at at a time: of a million points there are a hundred million."""
-_WORTH_SENDING = 1 << 18
-"""Documents of all problems together from which on an executor's workers solve them."""
+_WORTH_SENDING, _WORTH_RETURNING = 1 << 18, 1 << 22
+"""Documents of all problems together from which on an executor's workers solve them, and from which on freed memory is
+returned to the system."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,11 @@ class LinearClassifiers:
         self.config = config or LinearConfig()
 
     def fit(
-        self, X: sp.csr_matrix, problems: Problems, *, seed: int = 0, threads: int | None = None
+        self, X: sp.csr_matrix, problems: Problems | Iterable[Problems], *, seed: int = 0, threads: int | None = None
     ) -> LinearClassifiers:
-        """X: (n, n_features) rows, numbered as in `problems`. The same seed gives the same weights on any threads;
-        default: as many as others use."""
+        """X: (n, n_features) rows, numbered as in `problems`: those of all labels, or of one run of labels after the
+        other, which gives the same. The same seed gives the same weights on any threads; default: as many as others
+        use."""
         threads = threads or get_threads()
         c, X = self.config, damped(X, self.config.damping)
         rows, square = for_kernels(X), 1.0 + np.square(row_lengths(X))
@@ -74,10 +77,11 @@ class LinearClassifiers:
         costs = np.array([cost, cost * c.positive_cost])
 
         settings = costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold, c.precision
-        solved = _solved((*rows, square, int(X.shape[1]), *settings), problems, seed, threads)
-        counts, features, stored, scale, bias = _joined(solved)
+        runs = (problems,) if isinstance(problems, Problems) else problems
+        solved = _solved_runs((*rows, square, int(X.shape[1]), *settings), runs, seed, threads)
+        counts, features, stored, scale, bias, n_positive = _joined(solved)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.bias_: Array = np.where(problems.n_positive > 0, bias, -1.0).astype(np.float32)
+        self.bias_: Array = np.where(n_positive > 0, bias, -1.0).astype(np.float32)
         self._keep(indptr, features, stored, scale, X.shape[1])
         return self
 
@@ -158,9 +162,7 @@ class LinearClassifiers:
     @cached_property
     def _n_rare(self) -> Array:
         """(n_features,) labels that have a weight for each rare feature; 0 for the frequent ones."""
-        features, counts = self._arrays[1].view(np.int32), np.zeros(self.n_features, dtype=np.int64)
-        for a in range(0, len(features), _AT_A_TIME):
-            counts += np.bincount(features[a : a + _AT_A_TIME], minlength=self.n_features)
+        counts = feature_counts(self._arrays[1].view(np.int32), self.n_features)
         return np.where(WeightsByFeature.are_frequent(counts, len(self.bias_)), 0, counts)
 
     @cached_property
@@ -235,6 +237,16 @@ def damped(X: sp.csr_matrix, power: float) -> sp.csr_matrix:
     return rows
 
 
+def _solved_runs(shared: tuple[Any, ...], runs: Iterable[Problems], seed: int, threads: int) -> list[tuple[Array, ...]]:
+    """What `_solve_run` gives for each run of labels, and how many positives each label has."""
+    found = []
+    for problems in runs:
+        found.append((*_joined(_solved(shared, problems, seed, threads)), problems.n_positive))
+        if len(problems.docs) >= _WORTH_RETURNING:
+            give_back()
+    return found
+
+
 def _solved(shared: tuple[Any, ...], problems: Problems, seed: int, threads: int) -> list[tuple[Array, ...]]:
     """What `_solve_run` gives for all labels, in runs: in threads, or by an executor's workers where there is one."""
     executor = current_executor()
@@ -254,6 +266,9 @@ def _joined(solved: list[tuple[Array, ...]]) -> list[Array]:
     kinds, found = [list(parts) for parts in zip(*solved, strict=True)], []
     solved.clear()
     for parts in kinds:
+        if len(parts) == 1:
+            found.append(parts[0])
+            continue
         whole, filled = np.empty(sum(map(len, parts)), dtype=parts[0].dtype), 0
         for i, part in enumerate(parts):
             whole[filled : filled + len(part)] = part
@@ -268,7 +283,7 @@ def _task(problems: Problems, run: tuple[int, int], seed: int) -> tuple[Any, ...
     first, last = run
     a, b = int(problems.ptr[first]), int(problems.ptr[last])
     ptr, own = problems.ptr[first : last + 1] - a, slice(a, b)
-    return ptr, problems.docs[own], problems.n_positive[first:last], problems.dual[own], seed + first
+    return ptr, problems.docs[own], problems.n_positive[first:last], problems.dual[own], seed + problems.first + first
 
 
 def solve_labels_of_shard(*arguments: Any) -> tuple[Array, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ import scipy.sparse as sp
 from numba import njit
 
 Array = npt.NDArray[Any]
+AT_A_TIME = 1 << 23
+"""Documents of all problems of a run of labels: 8 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,14 @@ class Problems:
 
     ptr: (n_labels + 1,) int64; docs[ptr[l] : ptr[l + 1]] are the documents of label l, its n_positive[l] positives
     first, each run in rising order. dual: (len(docs),) float32, the solver's variables, zero at first; solving again
-    starts from them.
+    starts from them. first: the number of the first label, where these are a run of all labels.
     """
 
     ptr: Array
     docs: Array
     n_positive: Array
     dual: Array
+    first: int = 0
 
     @property
     def n_labels(self) -> int:
@@ -35,19 +39,31 @@ class Problems:
     @classmethod
     def build(cls, Y: sp.csr_matrix, shortlist: Array) -> Problems:
         """Y: (n, n_labels) labels; shortlist: (n, k) distinct label ids a document, -1 where there are fewer."""
-        ends = np.arange(len(shortlist) + 1, dtype=np.int64) * shortlist.shape[1]
-        return cls.of_lists(Y.indptr, Y.indices, ends, shortlist.ravel(), int(Y.shape[1]))
+        return next(cls.built_in_runs(Y.indptr, Y.indices, shortlist, [(0, int(Y.shape[1]))]))
 
     @classmethod
-    def of_lists(cls, ptr: Array, labels: Array, short_ptr: Array, short: Array, n_labels: int) -> Problems:
-        """The same from lists: document i has labels[ptr[i] : ptr[i + 1]], and shortlists short[short_ptr[i] : ...]."""
+    def built_in_runs(
+        cls, ptr: Array, labels: Array, shortlist: Array, runs: Sequence[tuple[int, int]]
+    ) -> Iterator[Problems]:
+        """Those of one run of labels after the other, as all together may take more memory than the documents.
+        Document i has labels[ptr[i] : ptr[i + 1]]."""
+        ends = np.arange(len(shortlist) + 1, dtype=np.int64) * shortlist.shape[1]
+        for first, last in runs:
+            yield cls.of_lists(ptr, labels, ends, shortlist.ravel(), last - first, first)
+
+    @classmethod
+    def of_lists(
+        cls, ptr: Array, labels: Array, short_ptr: Array, short: Array, n_labels: int, first: int = 0
+    ) -> Problems:
+        """The same from lists: document i has labels[ptr[i] : ptr[i + 1]], and shortlists short[short_ptr[i] : ...].
+        Problems are those of n_labels labels from `first` on."""
         own = ptr.astype(np.int64, copy=False), labels.astype(np.int32, copy=False)
         others = short_ptr.astype(np.int64, copy=False), short.astype(np.int32, copy=False)
-        n_positive = np.bincount(labels, minlength=n_labels).astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(n_positive + _count_negatives(*own, *others, n_labels))])
+        n_positive, n_negative = _count_documents(*own, *others, first, n_labels)
+        starts = np.concatenate([[0], np.cumsum(n_positive + n_negative)])
         docs = np.empty(starts[-1], dtype=np.int32)
-        _fill(*own, *others, starts[:-1].copy(), starts[:-1] + n_positive, docs)
-        return cls(starts, docs, n_positive, np.zeros(len(docs), dtype=np.float32))
+        _fill(*own, *others, first, starts[:-1].copy(), starts[:-1] + n_positive, docs)
+        return cls(starts, docs, n_positive, np.zeros(len(docs), dtype=np.float32), first)
 
     def start_from(self, solved: Problems, rows: Array | None = None) -> None:
         """Starts from the dual variables of problems that were solved on fewer documents, which takes fewer passes.
@@ -62,7 +78,8 @@ class Problems:
         kept = self.dual != 0
         ends = np.concatenate([[0], np.cumsum(kept)])
         ptr = ends[self.ptr]
-        return Problems(ptr, self.docs[kept], ends[self.ptr[:-1] + self.n_positive] - ptr[:-1], self.dual[kept])
+        n_positive = ends[self.ptr[:-1] + self.n_positive] - ptr[:-1]
+        return Problems(ptr, self.docs[kept], n_positive, self.dual[kept], self.first)
 
     def runs(self, parts: int) -> list[tuple[int, int]]:
         """Labels cut into at most `parts` runs of about equal numbers of documents."""
@@ -71,34 +88,64 @@ class Problems:
         return [(int(a), int(b)) for a, b in itertools.pairwise(edges)]
 
 
+def label_runs(Y: sp.csr_matrix, n_pairs: int, most: int = AT_A_TIME) -> list[tuple[int, int]]:
+    """All labels in runs (first, last), so that the problems of each have about `most` documents. n_pairs: documents
+    of the problems of all labels."""
+    n_labels, n_runs = int(Y.shape[1]), -(-n_pairs // most)
+    if n_runs <= 1:
+        return [(0, n_labels)]
+    counts = np.bincount(Y.indices, minlength=n_labels)
+    share = np.cumsum(counts / counts.sum() + 1 / n_labels)  # negatives are drawn by frequency, and of all alike
+    cuts = np.searchsorted(share, 2 * np.arange(1, n_runs) / n_runs) + 1
+    edges = np.unique(np.concatenate([[0], np.minimum(cuts, n_labels), [n_labels]]))
+    return [(int(a), int(b)) for a, b in itertools.pairwise(edges)]
+
+
 @njit(cache=True, nogil=True)
-def _count_negatives(indptr: Array, indices: Array, short_ptr: Array, short: Array, n_labels: int) -> Array:
-    """(n_labels,) documents that have the label in their shortlist but not among their own."""
-    counts = np.zeros(n_labels, dtype=np.int64)
+def _count_documents(
+    indptr: Array, indices: Array, short_ptr: Array, short: Array, first: int, n_labels: int
+) -> tuple[Array, Array]:
+    """(n_labels,) documents that have the label, and those that have it in their shortlist only; of labels from `first`
+    on."""
+    positive, negative = np.zeros(n_labels, dtype=np.int64), np.zeros(n_labels, dtype=np.int64)
     owner = np.full(n_labels, -1, dtype=np.int64)
     for doc in range(len(indptr) - 1):
         for j in range(indptr[doc], indptr[doc + 1]):
-            owner[indices[j]] = doc
-        for label in short[short_ptr[doc] : short_ptr[doc + 1]]:
-            if label >= 0 and owner[label] != doc:
-                counts[label] += 1
-    return counts
+            label = indices[j] - first
+            if 0 <= label < n_labels:
+                owner[label] = doc
+                positive[label] += 1
+        for j in range(short_ptr[doc], short_ptr[doc + 1]):
+            label = short[j] - first
+            if short[j] >= 0 and 0 <= label < n_labels and owner[label] != doc:
+                negative[label] += 1
+    return positive, negative
 
 
 @njit(cache=True, nogil=True)
 def _fill(
-    indptr: Array, indices: Array, short_ptr: Array, short: Array, positive: Array, negative: Array, docs: Array
+    indptr: Array,
+    indices: Array,
+    short_ptr: Array,
+    short: Array,
+    first: int,
+    positive: Array,
+    negative: Array,
+    docs: Array,
 ) -> None:
     """Writes each document into its labels' lists; positive, negative: next free place of each label."""
-    owner = np.full(len(positive), -1, dtype=np.int64)
+    n_labels = len(positive)
+    owner = np.full(n_labels, -1, dtype=np.int64)
     for doc in range(len(indptr) - 1):
         for j in range(indptr[doc], indptr[doc + 1]):
-            label = indices[j]
-            owner[label] = doc
-            docs[positive[label]] = doc
-            positive[label] += 1
-        for label in short[short_ptr[doc] : short_ptr[doc + 1]]:
-            if label >= 0 and owner[label] != doc:
+            label = indices[j] - first
+            if 0 <= label < n_labels:
+                owner[label] = doc
+                docs[positive[label]] = doc
+                positive[label] += 1
+        for j in range(short_ptr[doc], short_ptr[doc + 1]):
+            label = short[j] - first
+            if short[j] >= 0 and 0 <= label < n_labels and owner[label] != doc:
                 docs[negative[label]] = doc
                 negative[label] += 1
 

@@ -38,7 +38,7 @@ from zipfel.evidence.parts.ranked import ranked_part
 from zipfel.evidence.rules import Tried
 from zipfel.evidence.selection import verdicts
 from zipfel.evidence.shape import Shape
-from zipfel.evidence.training_set import TrainingSet, label_counts, new_labels
+from zipfel.evidence.training_set import TrainingSet, new_labels
 from zipfel.explanation import Explanation
 from zipfel.kernels.sparse_rows import without_unknown
 from zipfel.linear import damped
@@ -106,6 +106,7 @@ class Auto(Method):
         seen = np.ones(points.n_points, dtype=bool)
         seen[held] = len(held) == points.n_points  # where all points are held out, all are seen
         fold = Fold(points, seen, near, self.training_, self.shape_, run, is_final=False)
+        del near  # of a million points half a gigabyte
         self.plan_ = self._plan(run)
         parts = fit_parts(self.plan_, ALL_PARTS, self.config_, fold, {})
         with run.timed("choosing parts"), blas_threads(1):
@@ -115,9 +116,9 @@ class Auto(Method):
         columns = columns_by_part(list(parts.values()))
         known = known.only([i for name in kept for i in columns[name]])
         parts.clear()
-        everything = replace(fold, seen=np.ones(points.n_points, dtype=bool), is_final=True)
-        finish = partial(self._finish, kept, fold, everything)
-        at_once(partial(self._learn_judge, known, points.Y[seen], run), finish, sharing=True)
+        fold = fold.with_near_of(np.flatnonzero(~seen))
+        finish = partial(self._finish, kept, fold)
+        at_once(partial(self._learn_judge, known, points.Y, seen, run), finish, sharing=True)
         self._forget()
 
     def _prepare(self, points: Points) -> Points:
@@ -140,7 +141,7 @@ class Auto(Method):
         }
         return [_with_verdict(tried, tried.part in parts, found.get(tried.part)) for tried in self.plan_]
 
-    def _finish(self, kept: dict[str, Part], fold: Fold, everything: Fold) -> None:
+    def _finish(self, kept: dict[str, Part], fold: Fold) -> None:
         """Fits the parts that stay on all points. If the time is up, the parts of the rehearsal are used, with all
         points as voters."""
         names = list(kept)
@@ -148,6 +149,7 @@ class Auto(Method):
             nothing = More(fold.points.X[:0], self.training_, np.zeros(0, dtype=np.int64), self._n_near)
             found = {name: part.joined(nothing) for name, part in kept.items()}
         else:
+            everything = replace(fold, seen=np.ones(fold.points.n_points, dtype=bool), is_final=True)
             found = fit_parts(self.plan_, ALL_PARTS, self.config_, everything, kept)
         self.ensemble_ = Ensemble(tuple(found[name] for name in names), self.config.candidates)
 
@@ -164,16 +166,16 @@ class Auto(Method):
             candidates, evidence = ensemble.evidence(asked)
             found.append((candidates.labels, evidence))
         labels, evidence = (np.concatenate(part) for part in zip(*found, strict=True))
-        counts = label_counts(fold.learnt_from.Y)
+        counts = fold.seen_counts
         labels[counts[labels] == 0] = -1  # only `unseen_odds` scores them
         rarity = self.training_.rarity_of(counts, int(fold.seen.sum()))
         return HeldOut(ensemble.names, labels, evidence, points.Y, counts, rarity, ensemble.can_oppose)
 
-    def _learn_judge(self, known: HeldOut, Y: sp.csr_matrix, run: Run) -> None:
-        """Y: labels of the points that the parts have learnt from."""
+    def _learn_judge(self, known: HeldOut, Y: sp.csr_matrix, seen: Array, run: Run) -> None:
+        """Y: labels of all points; seen: (n,) which of them the parts have learnt from."""
         c = self.config
         with run.timed("judge"), blas_threads(1):
-            context = Context.of(Y) if c.context else None
+            context = Context.of(Y[seen]) if c.context else None
             self.judge_ = Judge.fit(known, context, products=c.products, bonus=c.tail)
             self.held_out_ = self.judge_.cross_ranked(known, context)
 

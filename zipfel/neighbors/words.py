@@ -26,6 +26,8 @@ A_WORD, A_DOCUMENT = 500, 30_000
 """Additions that a search may take a word of the document, or a document if that is more, on average."""
 ALL_ADDITIONS, FEWEST_ADDITIONS = 5_000_000_000, 10_000
 """Those of all documents together, where that leaves this many for each. The most frequent words are passed over."""
+_MANY = 1 << 23
+"""Words of all points from which on their index takes more than 64 MB."""
 
 
 class WordIndex:
@@ -48,6 +50,9 @@ class WordIndex:
     @cached_property
     def _index(self) -> SparseIndex | DenseRows:
         """Made for the first search."""
+        return self._made_index()
+
+    def _made_index(self) -> SparseIndex | DenseRows:
         unit = unit_csr(self.rows)
         return DenseRows(unit) if is_dense(self.rows) else SparseIndex(unit, keeps_rows=False)
 
@@ -105,8 +110,10 @@ class WordIndex:
         return self._index.steady_cosines(X)
 
     def search_own(self, X: sp.csr_matrix, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """`search` for the indexed points themselves (n, n_features): none is its own neighbour."""
-        ids, cosines = _padded(*self._index.search_own(X, m))
+        """`search` for the indexed points themselves (n, n_features): none is its own neighbour. Of many points the
+        index is not kept for later searches, as a fit needs the memory."""
+        index = self._index if self.rows.nnz < _MANY else self._made_index()
+        ids, cosines = _padded(*index.search_own(X, m))
         return ids.astype(np.int32), cosines
 
     def state(self) -> dict[str, Array]:

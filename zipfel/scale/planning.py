@@ -14,11 +14,9 @@ the fit is halted and begins again with fewer documents.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +29,7 @@ from zipfel.kernels.loading import load_kernels
 from zipfel.scale.resident import held_memory, watched
 from zipfel.scale.trial import Growth, measured_growth, picked, run_trial
 from zipfel.system.interrupts import Halted, check_halted
+from zipfel.system.memory import give_back
 
 if TYPE_CHECKING:
     from zipfel.classifier import Zipfel
@@ -89,7 +88,8 @@ def fit_within(model: Zipfel, train: Dataset, limit: int, run: Run, **given: Any
                 _note(model, plan, limit, max(peak, watch.peak), train.n_points)
                 return plan
         peak = max(peak, watch.peak)
-        _give_back()
+        gc.collect()
+        give_back()
         check_halted()
         plan = replace(plan, n_documents=int(_FEWER * plan.n_documents), estimate=_FEWER * plan.estimate)
         if attempt + 1 < _TRIES and plan.n_documents >= _FEWEST:
@@ -199,13 +199,6 @@ def _note(model: Zipfel, plan: Plan, limit: int, peak: int, n_points: int) -> No
     if plan.n_documents < n_points:
         facts["documents"] = f"{plan.n_documents} of {n_points}"
     model.training_["memory"] = facts
-
-
-def _give_back() -> None:
-    """Returns freed memory to the system, if the allocator supports it."""
-    gc.collect()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _too_little(limit: int, needed: float) -> str:

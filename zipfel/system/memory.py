@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,12 @@ def check_memory(needed: int, what: str, remedy: str) -> None:
     free = available_memory()
     if free is not None and needed > free:
         raise ResourceError(f"{what} needs about {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free: {remedy}")
+
+
+def give_back() -> None:
+    """Returns freed memory to the system, if the allocator supports it. glibc alone returns only some of it."""
+    with suppress(OSError, AttributeError, TypeError):  # TypeError: on Windows
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _of_machine(root: Path) -> Iterator[int]:

@@ -6,6 +6,7 @@ voted for it wrongly, and on a few random documents.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +16,10 @@ import scipy.sparse as sp
 from zipfel.config import param
 from zipfel.evidence.part import Array, Asked, ByFeature, Codes, Fold, More, Part
 from zipfel.evidence.training_set import TrainingSet
+from zipfel.executor import current_executor
 from zipfel.kernels.sparse_rows import with_entries
 from zipfel.linear import LinearClassifiers, LinearConfig, Problems, continued, extended, with_random_negatives
+from zipfel.linear.problems import label_runs
 from zipfel.neighbors.votes import cast_votes
 from zipfel.neighbors.words import weights_by_cosine
 from zipfel.state import State
@@ -43,11 +46,12 @@ class ClassifiersConfig(LinearConfig):
 @dataclass(frozen=True)
 class _Learnt:
     """What a later fit continues from: shortlists of the points that have one, and of solved problems the documents
-    that count."""
+    that count. runs: labels whose problems are solved together; problems: those of each run."""
 
     shortlists: Array
     is_listed: Array
-    problems: Problems
+    runs: list[tuple[int, int]]
+    problems: list[Problems]
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,11 @@ class ClassifiersPart(Part):
         learnt = before.learnt if before else None
         del before  # its weights: of a million labels they are gigabytes
         lists, is_listed = _shortlists(config, fold, learnt)
-        problems = _problems(fold, lists, learnt)
-        learnt = None
-        if fold.is_final:
-            del lists
+        runs, known = (learnt.runs, learnt.problems) if learnt else (_label_runs(fold, lists), [])
+        solved, learnt = list[Problems](), None
+        problems = _problems(fold, lists, runs, known, solved)
         model = LinearClassifiers(config).fit(fold.points.X, problems, seed=fold.run.seed, threads=fold.run.threads)
-        return cls(model, config, None if fold.is_final else _Learnt(lists, is_listed, problems.without_zeros()))
+        return cls(model, config, None if fold.is_final else _Learnt(lists, is_listed, runs, solved))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
         margin = np.where(labels < 0, np.float32(-1), self.model.score(asked.X, labels))
@@ -125,15 +128,30 @@ def _shortlists(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> tup
     return lists, listed | fold.seen
 
 
-def _problems(fold: Fold, lists: Array, before: _Learnt | None) -> Problems:
-    """Documents are all points; those that may not be learnt from have neither labels nor a shortlist."""
+def _label_runs(fold: Fold, lists: Array) -> list[tuple[int, int]]:
+    """Labels whose problems are solved together. The workers of a cluster get all at once, as each call sends the
+    rows."""
     Y = fold.points.Y
+    return [(0, int(Y.shape[1]))] if current_executor() else label_runs(Y, lists.size + Y.nnz)
+
+
+def _problems(
+    fold: Fold, lists: Array, runs: list[tuple[int, int]], before: list[Problems], solved: list[Problems]
+) -> Iterator[Problems]:
+    """Of one run of labels after the other. Documents are all points; those that may not be learnt from have neither
+    labels nor a shortlist. before: solved problems to start from, one a run; each is removed when it is read. solved:
+    gets what a later fit continues from."""
+    indptr, labels = fold.points.Y.indptr, fold.points.Y.indices
     if not fold.seen.all():
-        Y = with_entries(Y, np.repeat(fold.seen, np.diff(Y.indptr)))
-    problems = Problems.build(Y, lists)
-    if before is not None:
-        problems.start_from(before.problems)
-    return problems
+        lengths = np.diff(indptr)
+        labels = labels[np.repeat(fold.seen, lengths)]
+        indptr = np.append(0, np.cumsum(np.where(fold.seen, lengths, 0)))
+    for problems in Problems.built_in_runs(indptr, labels, lists, runs):
+        if before:
+            problems.start_from(before.pop(0))
+        yield problems
+        if not fold.is_final:
+            solved.append(problems.without_zeros())
 
 
 def _problems_of_new_points(c: ClassifiersConfig, more: More, n_known: int) -> Problems:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zipfel.evidence.part import Array, Asked, Codes, Fold, More, Part
-from zipfel.evidence.training_set import TrainingSet, label_counts
+from zipfel.evidence.training_set import TrainingSet
 from zipfel.state import State
 
 
@@ -28,7 +28,7 @@ class FrequencyPart(Part):
 
     @classmethod
     def fit(cls, config: Any, fold: Fold, before: FrequencyPart | None) -> FrequencyPart:  # noqa: ARG003 - a count
-        return cls(_logs(label_counts(fold.learnt_from.Y)))
+        return cls(_logs(fold.seen_counts))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:  # noqa: ARG002 - the same for all documents
         return [np.where(labels >= 0, self.log_counts[labels], np.float32(0))]
