@@ -123,12 +123,14 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def whole_set(less: Row, more: Row) -> Row:
-    """What the whole set takes, along the line through two shares of it. Labels grow more slowly than points, so that
-    memory and model will be smaller; a search among more labels takes longer."""
+    """What the whole set takes, along the lines through two shares of it: CPU seconds by points, memory and model by
+    labels, whose tables fill it."""
     found = dict(more)
-    for name in ("points", "train_cpu", "all_gb", "model_mb"):
-        found[name] = more[name] + (more[name] - less[name]) * (1 - more["share"]) / (more["share"] - less["share"])
-    return {**found, "points": round(found["points"]), "labels": SHAPES[more["shape"]].labels, "phases": {}, "line": 1}
+    for name, by in (("train_cpu", "points"), ("all_gb", "labels"), ("model_mb", "labels")):
+        whole = getattr(SHAPES[more["shape"]], by)
+        found[name] = more[name] + (more[name] - less[name]) * (whole - more[by]) / (more[by] - less[by])
+    shape = SHAPES[more["shape"]]
+    return {**found, "points": shape.points, "labels": shape.labels, "phases": {}, "line": 1}
 
 
 def _line(row: Row) -> str:

@@ -19,7 +19,7 @@ from zipfel.training.batches import Batch
 from zipfel.training.label_codes import embed_labels, spread
 
 Array = npt.NDArray[np.float32]
-_BLOCK = 16_384
+_BLOCK = 4096
 """Points whose shortlists are searched at a time."""
 _STEPS = ("step 2: label codes", "step 3: shortlists")
 
