@@ -13,7 +13,7 @@ Several learners with different clusters are averaged.
 50 near label sets, and lambda = 1 / 2C with liblinear's C of 0.1, are the values of the authors' program. k is chosen
 on held-out points. Deviations (docs/methods/sleec.md has measurements; the authors' program needs Matlab):
 - Z is found by gradient steps from a random projection, not by singular value projection of Z Z'. The objective is the
-  same. A start at eigenvectors is no better (bibtex, held out: P@1 / P@3 / P@5 64.6 / 37.6 / 27.7 and 63.0 / 38.1 / 28.1).
+  same. A start at eigenvectors is no better (bibtex, held out: 63.0 / 38.1 / 28.1 for 64.6 / 37.6 / 27.7).
 - V is ridge regression, by 30 steps of conjugate gradients. The authors' has an l1 norm on X V as well, and drops the
   smaller weights of V (no effect on delicious) and the smaller numbers of X V.
 - Codes have unit length before their distances are compared.
