@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from zipfel.index.blend import Blend, JointNeighbors
 from zipfel.index.build import build_index
 from zipfel.index.choice import NEIGHBOURS, SHARPNESS, mean_precision
+from zipfel.kernels.topk import topk
 from zipfel.quantize import rounded
 from zipfel.ranking import Ranking
 from zipfel.state import State, pack_csr, unpack_csr
@@ -80,12 +81,12 @@ class JoinedVotes:
 
     def _rank(self, codes: Vectors, score: Callable[[], Vectors], k: int) -> Ranking:
         if self.share == 1 or self.blend is None:
-            return Ranking.from_dense(score(), k)
+            return Ranking(*topk(score(), k))
         if self.share == 0:
             return self.near.rank(codes, self.blend, k)
         votes = self.near.rank(codes, self.blend, max(100, 4 * k)).to_csr(self.near.ballots.shape[1])
         joined = np.float32(self.share) * score() + np.float32(1 - self.share) * votes
-        return Ranking.from_dense(np.asarray(joined, dtype=np.float32), k)
+        return Ranking(*topk(np.asarray(joined, dtype=np.float32), k))
 
     def state(self) -> State:
         """Vectors, facts and, where there is a voter, the voters' labels."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from zipfel.explanation import Explanation
 from zipfel.kernels.sparse_rows import has_entries
+from zipfel.kernels.topk import topk
 from zipfel.nn.attention import DualAttention
 from zipfel.nn.bag import LocalRows, bag
 from zipfel.nn.contributions import contributions
@@ -193,7 +194,7 @@ class Trained:
         """The k labels with the largest scores, block by block: all scores at once would be rows times labels."""
         size = max(1, _CELLS // len(self.tables["bias"]))
         starts = range(0, max(1, len(codes)), size)
-        return Ranking.concatenate([Ranking.from_dense(self.scores(codes[a : a + size]), k) for a in starts])
+        return Ranking.concatenate([Ranking(*topk(self.scores(codes[a : a + size]), k)) for a in starts])
 
     def words(self, x: sp.csr_matrix) -> tuple[list[int], Tensor, Tensor]:
         """Of one document (1, n_features): feature ids, what attention lets through of each (t,), and what each adds
