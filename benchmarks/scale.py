@@ -136,7 +136,8 @@ def whole_set(less: Row, more: Row) -> Row:
 def _line(row: Row) -> str:
     if "failed" in row:
         return f"| {row['shape']} | {row['method']} | failed: exit code {row['failed']} |"
-    phases = ", ".join(f"{name.partition(':')[0]} {seconds:.0f}" for name, seconds in row["phases"].items())
+    seen = {name.partition(":")[0]: seconds for name, seconds in row["phases"].items() if seconds >= 0.5}
+    phases = "; ".join(f"{name} {seconds:.0f}" for name, seconds in seen.items())
     cells = (
         row["shape"], row["method"], f"{row['points']:,}", f"{row['labels']:,}", f"{row['train_cpu']:.0f}",
         "along the line" if "line" in row else phases, f"{row['all_gb']:.1f}", f"{row['model_mb']:.0f}",
