@@ -1,7 +1,7 @@
 """What a paper shows that is no row of a bench: fitted in this process, kept as JSON, shown as Markdown and a picture.
 
 `Special(name, title, columns, measure)`: measure(asked) yields rows, dicts with the columns' names. Rows of the same
-`data` take the place of what the file has.
+`data` take the place of what the file has; a run with `--points` has rows of its own beside those of the whole set.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ class Special:
         rows: list[Row] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         if not asked.show:
             for data in asked.data or self.data:
-                rows = [row for row in rows if row["data"] != Path(data).name]
+                name = f"{Path(data).name}{f', {asked.points:,} points' if asked.points else ''}"
+                rows = [row for row in rows if row["data"] != name]
                 for row in self.measure(asked, data):
-                    rows.append({"data": Path(data).name, **row})
+                    rows.append({"data": name, **row})
                     print(json.dumps(rows[-1]), flush=True)
                     lines = ",\n".join(json.dumps(row) for row in rows)
                     file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

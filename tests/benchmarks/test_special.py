@@ -37,7 +37,7 @@ def test_a_facet_is_what_stands_before_the_colons(tmp_path):
 def test_rows_are_measured_kept_and_drawn(tmp_path, capsys):
     rows = [{"x": x, "who": who, "y": x * 2.0} for x in (1, 2) for who in ("a", "b")]
     special = Special("toy", "A toy", ("x", "who", "y"), lambda asked, data: iter(rows), ("d",), "x", "who", "y")
-    asked = argparse.Namespace(rows=tmp_path, figures=tmp_path, pages=tmp_path, show=False, data=[])
+    asked = argparse.Namespace(rows=tmp_path, figures=tmp_path, pages=tmp_path, show=False, data=[], points=0)
     page = tmp_path / "paper.md"
     page.write_text("a\n<!-- table: toy, picture -->\nold\n<!-- end -->\nb\n")
     special.run(asked, "paper")
@@ -49,3 +49,7 @@ def test_rows_are_measured_kept_and_drawn(tmp_path, capsys):
     assert written.endswith("\n![A toy](paper-toy.svg)\n<!-- end -->\nb\n")
     assert "old" not in written
     assert (tmp_path / "paper-toy.svg").read_text().startswith("<?xml")
+    special.run(argparse.Namespace(**{**vars(asked), "points": 4000}), "paper")
+    shown = capsys.readouterr().out
+    assert "| d | 2 | b | 4 |" in shown
+    assert "| d, 4,000 points | 2 | b | 4 |" in shown
