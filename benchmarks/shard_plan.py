@@ -131,7 +131,7 @@ def makespan(seconds: Array, slots: int, dies: float, rng: np.random.Generator) 
 
 
 def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: int, dies: float) -> dict[str, Any]:
-    """The plan with the labels of real data: rows X of unit length and labels Y, in any order."""
+    """The plan with the labels of real data: rows X of unit length and labels Y, in any order. Its copies are counted."""
     n_test = min(2000, X.shape[0] // 10)
     order = np.random.default_rng(0).permutation(X.shape[0])
     X, Y = X[order], Y[order]
@@ -144,10 +144,11 @@ def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: 
     inside = memberships(Y, shard_of, plan.shards)
     points = np.bincount(inside.indices, minlength=plan.shards)
     shares = points / points.mean()
-    one = plan.shard(curve)["cpu_seconds"]
+    copies = round(inside.nnz / X.shape[0], 3)
+    one = replace(plan, copies=copies).shard(curve)["cpu_seconds"]
     end, died = makespan(one * np.minimum(shares, _FULLEST), slots, dies, np.random.default_rng(0))
     return {
-        "copies": round(inside.nnz / X.shape[0], 3),
+        "copies": copies,
         "largest_shard": round(float(shares.max()), 3),
         **routed(X, Y, inside, n_test),
         "hours": round(end / 3600, 3),
@@ -177,13 +178,14 @@ def main() -> None:
     data = read(asked.data)
     X = RowMaker().fit_transform(data, Run())
     plan = Plan(asked.points, asked.labels, asked.shards, 1.0, asked.asked)
-    plan = replace(plan, copies=played(X, data.Y, plan, curve, slots, _DIES)["copies"])
+    simulated = played(X, data.Y, plan, curve, slots, _DIES)
+    plan = replace(plan, copies=simulated["copies"])
     found = {
         "curve": asdict(curve),
         "plan": asdict(plan),
         "shard": plan.shard(curve),
         "whole": plan.whole(curve, slots),
-        "simulated": played(X, data.Y, plan, curve, slots, _DIES),
+        "simulated": simulated,
         "cores": slots,
     }
     text = json.dumps(found, indent=1)
