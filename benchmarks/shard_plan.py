@@ -131,7 +131,7 @@ def makespan(seconds: Array, slots: int, dies: float, rng: np.random.Generator) 
 
 
 def played(X: sp.csr_matrix, Y: sp.csr_matrix, plan: Plan, curve: Curve, slots: int, dies: float) -> dict[str, Any]:
-    """The plan with the labels of real data: rows X of unit length and labels Y, in any order. Its copies are counted."""
+    """The plan with the labels of real data: rows X of unit length and labels Y, in any order. Copies are counted."""
     n_test = min(2000, X.shape[0] // 10)
     order = np.random.default_rng(0).permutation(X.shape[0])
     X, Y = X[order], Y[order]
