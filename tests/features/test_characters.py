@@ -6,9 +6,11 @@ import itertools
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zipfel.features import characters
 from zipfel.features.characters import encoded, folding, words
 
 EVERY = [chr(point) for point in range(0x110000)]
@@ -47,3 +49,12 @@ def test_words_are_those_of_re(text: str) -> None:
     assert all(a.end <= b.start for a, b in itertools.pairwise(found))
     for word in found:
         assert word.token in text[word.start : word.end].lower() or "Σ" in text
+
+
+def test_texts_are_encoded_together_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["ab", "", "a\nb", "é ß", "\ud800", "語", "x" * 100, "\n"]
+    found = encoded(texts, True)
+    monkeypatch.setattr(characters, "_joined", lambda *_: None)
+    for mine, theirs in zip(found, encoded(texts, True), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert found[1].dtype == np.int64

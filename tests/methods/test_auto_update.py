@@ -9,12 +9,14 @@ import pytest
 import scipy.sparse as sp
 
 from tests.contract import N_FEATURES, N_LABELS, assert_same, fit, known, round_trip
-from zipfel.evidence.parts.classifiers import ClassifiersPart
-from zipfel.evidence.training_set import joined_labels, new_labels
-from zipfel.linear import LinearClassifiers
+from zipfel.evidence.parts import classifiers
+from zipfel.evidence.parts.classifiers import ClassifiersPart, is_solved_again
+from zipfel.evidence.training_set import joined_labels, label_counts, new_labels
+from zipfel.linear import LinearClassifiers, Problems
 from zipfel.methods import Points, make_method
 from zipfel.methods.auto import Auto
 from zipfel.metrics import evaluate
+from zipfel.state import State
 from zipfel.system.threads import use_threads
 
 NEW = N_LABELS  # the first label behind those of train
@@ -27,10 +29,14 @@ def _fitted(**params: Any) -> Auto:
     return method
 
 
-def _classifiers(method: Auto) -> LinearClassifiers:
+def _part(method: Auto) -> ClassifiersPart:
     part = method.ensemble_.part("classifiers")
     assert isinstance(part, ClassifiersPart)
-    return part.model
+    return part
+
+
+def _classifiers(method: Auto) -> LinearClassifiers:
+    return _part(method).model
 
 
 def _more(n: int, label: int, n_labels: int) -> Points:
@@ -107,6 +113,51 @@ def test_classifiers_of_other_labels_stay() -> None:
     assert after.weights_[NEW, UNUSED - 4] > 0
     assert after.bias_[NEW + 1] == -1
     assert after.weights_[NEW + 1].nnz == 0
+
+
+def test_a_label_is_solved_again_with_the_points_before_once_it_has_grown() -> None:
+    """Known points count again for a label whose points have become many more, and only for such a label."""
+    method = _fitted(effort="quick")
+    solved, n_before = _part(method).solved, method.training_.n_points
+    assert solved is not None
+    few, many = 0, 1
+    more = _more(40, many, N_LABELS)
+    method.partial_fit(more)
+    after = _part(method).solved
+    assert after is not None
+
+    def known(problems: Problems, label: int) -> dict[int, float]:
+        own = slice(problems.ptr[label], problems.ptr[label + 1])
+        pairs = zip(problems.docs[own].tolist(), problems.dual[own].tolist(), strict=True)
+        return {doc: dual for doc, dual in pairs if doc < n_before}
+
+    assert known(after, few) == known(solved, few)
+    assert known(after, many) != known(solved, many)
+    positives = after.docs[after.ptr[many] : after.ptr[many] + after.n_positive[many]]
+    assert (positives >= n_before).any()
+
+
+@pytest.mark.parametrize(("size", "before", "again"), [(1, 100, False), (10, 100, True), (1, 3, True), (0, 3, False)])
+def test_a_label_is_solved_again_when_it_passes_a_power_of_the_growth(size: int, before: int, again: bool) -> None:
+    """1.1^48 = 97, 1.1^49 = 106.7; 1.1^11 = 2.9, 1.1^14 = 3.8"""
+    counts = sp.csr_matrix(np.ones((before + size, 1), dtype=np.float32))
+    new = Problems.build(counts[before:], np.zeros((size, 0), dtype=np.int32))
+    assert is_solved_again(label_counts(counts), new).tolist() == [again]
+
+
+@pytest.mark.parametrize("why", ["older model", "too few words"])
+def test_without_the_points_before_it_learns_from_the_new_ones_alone(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = _fitted(effort="quick")
+    if why == "older model":
+        state = method.state()
+        arrays = {name: array for name, array in state.arrays.items() if ".solved." not in name}
+        method.restore(round_trip(State(arrays, state.facts)), N_FEATURES, N_LABELS)
+    else:
+        monkeypatch.setattr(classifiers, "_SHARE_OF_WORDS", 1.1)
+    before = _classifiers(method)
+    method.partial_fit(_more(4, 1, NEW))
+    assert _part(method).solved is None
+    assert _classifiers(method).weights_[1, UNUSED] > before.weights_[1, UNUSED]
 
 
 def test_updates_are_the_same_on_one_and_two_threads() -> None:

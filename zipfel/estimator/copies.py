@@ -20,6 +20,8 @@ T = TypeVar("T")
 _TRIES = 20
 _OPEN = ("zipfel.", "scipy.sparse.")
 """Modules whose objects are copied attribute by attribute; those of others, e.g. of faiss, share nothing."""
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+"""Types of values that need no copy. A vocabulary has a hundred thousand of them."""
 
 
 def copied(thing: T) -> T:
@@ -48,9 +50,9 @@ def _made(thing: Any, memo: dict[int, Any]) -> Any:
     if kind is np.ndarray:
         return thing
     if kind is dict:
-        return {key: _copied(value, memo) for key, value in thing.items()}
+        return {key: value if type(value) in _ATOMS else _copied(value, memo) for key, value in thing.items()}
     if kind in (list, tuple):
-        return kind(_copied(value, memo) for value in thing)
+        return kind([value if type(value) in _ATOMS else _copied(value, memo) for value in thing])
     if kind.__module__.startswith(_OPEN) and isinstance(getattr(thing, "__dict__", None), dict):
         made = copy.copy(thing)
         for name, value in list(vars(made).items()):

@@ -50,10 +50,23 @@ def folding(lowercase: bool) -> Array:
 
 def encoded(texts: Sequence[str], lowercase: bool) -> tuple[Array, Array]:
     """(UTF-8 of all texts with a separator behind each, where each ends); `folding` does the rest of the lowering."""
+    plain = _joined(texts, lowercase)
+    if plain is not None:
+        sizes = [1 + len(text if text.isascii() else text.encode("utf-8", "surrogatepass")) for text in texts]
+        return np.frombuffer(plain.encode("utf-8", "surrogatepass"), dtype=np.uint8), np.cumsum(sizes, dtype=np.int64)
     parts = [_utf8(text, lowercase) for text in texts]
     ends = np.cumsum([len(part) + 1 for part in parts], dtype=np.int64)
     parts.append(b"")
     return np.frombuffer(b"\n".join(parts), dtype=np.uint8), ends
+
+
+def _joined(texts: Sequence[str], lowercase: bool) -> str | None:
+    """The texts with a separator behind each, or None if one of them has to be looked at by itself."""
+    try:
+        found = "\n".join([*texts, ""])
+    except TypeError:
+        return None
+    return None if lowercase and any(character in found for character in _CONTEXTUAL) else found
 
 
 def _utf8(text: str, lowercase: bool) -> bytes:

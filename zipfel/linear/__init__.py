@@ -9,5 +9,16 @@ from zipfel.linear.classifiers import LinearClassifiers, LinearConfig, damped
 from zipfel.linear.continuing import continued
 from zipfel.linear.extending import extended
 from zipfel.linear.problems import Problems, with_random_negatives
+from zipfel.linear.resuming import resumed, with_new_documents
 
-__all__ = ["LinearClassifiers", "LinearConfig", "Problems", "continued", "damped", "extended", "with_random_negatives"]
+__all__ = [
+    "LinearClassifiers",
+    "LinearConfig",
+    "Problems",
+    "continued",
+    "damped",
+    "extended",
+    "resumed",
+    "with_new_documents",
+    "with_random_negatives",
+]

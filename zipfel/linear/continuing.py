@@ -46,7 +46,7 @@ def continued(
 
     X: (n, n_features) rows of the new documents, which may have more features; problems: of the model's labels, on
     these documents alone. share: of the cost that counts for them. A classifier stays to the bit as it is if all of its
-    new documents are clearly on the right side.
+    new documents are clearly on the right side. Afterwards `problems` has the new documents' dual variables.
     """
     c, X = model.config, damped(X, model.config.damping)
     rows, square = for_kernels(X), 1.0 + np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
@@ -55,7 +55,17 @@ def continued(
     before = model.weights_
     old = before.indptr.astype(np.int64), before.indices, before.data, model.bias_
     settings = costs, c.loss == "logistic", c.tolerance, c.iterations, c.threshold
-    work = partial(_continue_labels, problems.ptr, problems.docs, problems.n_positive, *old, *rows, square, X.shape[1])
+    work = partial(
+        _continue_labels,
+        problems.ptr,
+        problems.docs,
+        problems.n_positive,
+        problems.dual,
+        *old,
+        *rows,
+        square,
+        X.shape[1],
+    )
     runs = problems.runs(RUNS_A_THREAD * get_threads())
     found = at_once(*(partial(work, *settings, first, last, seed) for first, last in runs))
     changed, counts, features, weights, bias = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -74,6 +84,7 @@ def _continue_labels(
     ptr: Array,
     docs: Array,
     n_positive: Array,
+    dual: Array,
     w_ptr: Array,
     w_idx: Array,
     w_val: Array,
@@ -106,7 +117,7 @@ def _continue_labels(
         a, b = w_ptr[label], w_ptr[label + 1]
         for j in range(a, b):
             w[w_idx[j]] = w_val[j]
-        alpha = np.zeros(len(own))
+        alpha = dual[ptr[label] : ptr[label + 1]]
         bias = solve_one(
             w, old_bias[label], own, n_positive[label], alpha, x_ptr, x_idx, x_val, square,
             costs, logistic, tolerance, max_iterations, seed + label,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from numba import njit
+
+from zipfel.errors import ModelFileError
 
 Array = npt.NDArray[Any]
 AT_A_TIME = 1 << 23
@@ -35,6 +37,12 @@ class Problems:
     @property
     def n_labels(self) -> int:
         return len(self.n_positive)
+
+    @classmethod
+    def empty(cls, n_labels: int) -> Problems:
+        """Labels without documents."""
+        none, counts = np.zeros(0, dtype=np.int32), np.zeros(n_labels, dtype=np.int64)
+        return cls(np.zeros(n_labels + 1, dtype=np.int64), none, counts, np.zeros(0, dtype=np.float32))
 
     @classmethod
     def build(cls, Y: sp.csr_matrix, shortlist: Array) -> Problems:
@@ -75,11 +83,64 @@ class Problems:
 
     def without_zeros(self) -> Problems:
         """Only the documents whose dual variable is not 0, which is all that `start_from` needs."""
-        kept = self.dual != 0
+        return self.where(self.dual != 0)
+
+    def where(self, kept: Array) -> Problems:
+        """Only some documents of each label; kept: (len(docs),)."""
         ends = np.concatenate([[0], np.cumsum(kept)])
         ptr = ends[self.ptr]
         n_positive = ends[self.ptr[:-1] + self.n_positive] - ptr[:-1]
         return Problems(ptr, self.docs[kept], n_positive, self.dual[kept], self.first)
+
+    def of_labels(self, labels: Array) -> Problems:
+        """The problems of these labels, in this order."""
+        sizes = np.diff(self.ptr)[labels]
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        at = np.arange(ptr[-1]) + np.repeat(self.ptr[labels] - ptr[:-1], sizes)
+        return Problems(ptr, self.docs[at], self.n_positive[labels], self.dual[at])
+
+    def joined(self, others: Problems) -> Problems:
+        """These problems and those of other labels behind them."""
+        ptr = np.append(self.ptr, self.ptr[-1] + others.ptr[1:])
+        pairs = zip((self.docs, self.n_positive, self.dual), (others.docs, others.n_positive, others.dual), strict=True)
+        docs, n_positive, dual = (np.concatenate(pair) for pair in pairs)
+        return Problems(ptr, docs, n_positive, dual)
+
+    def as_stored(self) -> Problems:
+        """Only what counts, with dual variables as a model file holds them."""
+        dual = self.dual.astype(np.float16)
+        return Problems(self.ptr, self.docs, self.n_positive, dual.astype(np.float32)).without_zeros()
+
+    def state(self) -> dict[str, Array]:
+        """Arrays for a model file."""
+        dual = self.dual.astype(np.float16)
+        return {"ptr": self.ptr, "docs": self.docs, "n_positive": self.n_positive.astype(np.int32), "dual": dual}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array], n_points: int, n_labels: int) -> Problems:
+        """The counterpart of `state`; every index is checked, a model file may come from anywhere."""
+        lacking = {"ptr", "docs", "n_positive", "dual"} - set(arrays)
+        if lacking:
+            raise ModelFileError(f"the classifiers' problems in the model lack {', '.join(sorted(lacking))}")
+        ptr, docs, n_positive, dual = (arrays[name] for name in ("ptr", "docs", "n_positive", "dual"))
+        sound = (
+            ptr.dtype == np.int64
+            and docs.dtype == n_positive.dtype == np.int32
+            and dual.dtype == np.float16
+            and ptr.shape == (n_labels + 1,)
+            and n_positive.shape == (n_labels,)
+            and docs.shape == dual.shape == (int(ptr[-1]),)
+            and int(ptr[0]) == 0
+            and bool((ptr[1:] >= ptr[:-1]).all())  # differences could wrap around
+            and bool((n_positive >= 0).all() and (n_positive <= np.diff(ptr)).all())
+            and (len(docs) == 0 or (int(docs.min()) >= 0 and int(docs.max()) < n_points))
+            and bool(np.isfinite(dual).all() and (dual >= 0).all())
+        )
+        if not sound:
+            raise ModelFileError(
+                "the classifiers' problems in the model are damaged: their arrays do not fit each other"
+            )
+        return cls(ptr, docs, n_positive.astype(np.int64), dual.astype(np.float32))
 
     def runs(self, parts: int) -> list[tuple[int, int]]:
         """Labels cut into at most `parts` runs of about equal numbers of documents."""

@@ -18,11 +18,20 @@ from zipfel.evidence.part import Array, Asked, ByFeature, Codes, Fold, More, Par
 from zipfel.evidence.training_set import TrainingSet
 from zipfel.executor import current_executor
 from zipfel.kernels.sparse_rows import with_entries
-from zipfel.linear import LinearClassifiers, LinearConfig, Problems, continued, extended, with_random_negatives
-from zipfel.linear.problems import label_runs
+from zipfel.linear import (
+    LinearClassifiers,
+    LinearConfig,
+    Problems,
+    continued,
+    extended,
+    resumed,
+    with_new_documents,
+    with_random_negatives,
+)
+from zipfel.linear.problems import AT_A_TIME, label_runs
 from zipfel.neighbors.votes import cast_votes
 from zipfel.neighbors.words import weights_by_cosine
-from zipfel.state import State
+from zipfel.state import State, under
 
 _BLOCK = 2048
 """Rows that votes are cast for at a time."""
@@ -56,8 +65,12 @@ class _Learnt:
 
 @dataclass(frozen=True)
 class ClassifiersPart(Part):
+    """solved: the documents that count for each classifier, and how much; updates continue from there. Older models
+    have none."""
+
     model: LinearClassifiers
     config: ClassifiersConfig
+    solved: Problems | None = field(default=None, repr=False)
     learnt: _Learnt | None = field(default=None, repr=False)
 
     name = "classifiers"
@@ -77,7 +90,10 @@ class ClassifiersPart(Part):
         solved, learnt = list[Problems](), None
         problems = _problems(fold, lists, runs, known, solved)
         model = LinearClassifiers(config).fit(fold.points.X, problems, seed=fold.run.seed, threads=fold.run.threads)
-        return cls(model, config, None if fold.is_final else _Learnt(lists, is_listed, runs, solved))
+        if fold.is_final:
+            return cls(model, config, solved[0].as_stored() if solved else None)
+        kept = solved[0] if len(solved) == 1 else None
+        return cls(model, config, kept, _Learnt(lists, is_listed, runs, solved))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
         margin = np.where(labels < 0, np.float32(-1), self.model.score(asked.X, labels))
@@ -92,20 +108,40 @@ class ClassifiersPart(Part):
         return self.model.has_weight()
 
     def joined(self, more: More) -> ClassifiersPart:
-        """Known labels learn from the new points alone, new ones from these and from known points near to them."""
+        """Known labels learn from the new points, new ones from these and from known points near to them."""
         n_random, n_labels = self.config.random_negatives or 0, more.training.n_labels
-        model = continued(self.model, more.X, _problems_of_new_points(self.config, more, self.model.n_labels))
+        model, solved = self._with_new_points(more, _problems_of_new_points(self.config, more, self.model.n_labels))
         close = nearest_labels(more, n_random) if len(more.new_labels) else None
         model = extended(model, more.training.words.unit_rows, n_labels, more.new_labels, close, self.config)
-        return ClassifiersPart(model, self.config)
+        if solved is not None:
+            solved = _with_new_labels(solved, n_labels, more.new_labels, close).as_stored()
+        return ClassifiersPart(model, self.config, solved)
+
+    def _with_new_points(self, more: More, new: Problems) -> tuple[LinearClassifiers, Problems | None]:
+        """Labels whose points have become many more are solved again with all of them; the others learn from the new
+        points alone. So do all, if the index of words lacks too many words of a point to solve with its rows."""
+        if self.solved is None or _share_of_words(more) < _SHARE_OF_WORDS:
+            return continued(self.model, more.X, new), None
+        asked = is_solved_again(more.training.counts[: new.n_labels], new)
+        others = new.where(~np.repeat(asked, np.diff(new.ptr)))
+        model = continued(self.model, more.X, others)
+        training, n_known = more.training, self.model.n_labels
+        n_before = training.n_points - more.X.shape[0]
+        Y = with_entries(training.Y, np.repeat(training.can_vote, np.diff(training.Y.indptr)))[:, :n_known]
+        problems = with_new_documents(self.solved, new, n_before, Y)
+        problems.start_from(others, np.arange(n_before, training.n_points))
+        return resumed(model, training.words.unit_rows, problems, np.flatnonzero(asked)), problems
 
     def state(self) -> State:
-        return State(self.model.state())
+        solved = {} if self.solved is None else under("solved", self.solved.state())
+        return State(self.model.state() | solved)
 
     @classmethod
     def restored(cls, config: ClassifiersConfig, state: State, training: TrainingSet) -> ClassifiersPart:
         model = LinearClassifiers.restored(state.arrays, training.n_features, training.n_labels, config)
-        return cls(model, config)
+        solved = state.part("solved")
+        known = Problems.restored(solved, training.n_points, training.n_labels) if solved else None
+        return cls(model, config, known)
 
 
 def _shortlists(c: ClassifiersConfig, fold: Fold, before: _Learnt | None) -> tuple[Array, Array]:
@@ -135,12 +171,17 @@ def _label_runs(fold: Fold, lists: Array) -> list[tuple[int, int]]:
     return [(0, int(Y.shape[1]))] if current_executor() else label_runs(Y, lists.size + Y.nnz)
 
 
+def _keeps_solved(fold: Fold, lists: Array) -> bool:
+    """Whether a model keeps the documents that count for each classifier. In a large one they would take gigabytes."""
+    return lists.size + fold.points.Y.nnz <= AT_A_TIME
+
+
 def _problems(
     fold: Fold, lists: Array, runs: list[tuple[int, int]], before: list[Problems], solved: list[Problems]
 ) -> Iterator[Problems]:
     """Of one run of labels after the other. Documents are all points; those that may not be learnt from have neither
     labels nor a shortlist. before: solved problems to start from, one a run; each is removed when it is read. solved:
-    gets what a later fit continues from."""
+    gets what a later fit or update continues from."""
     indptr, labels = fold.points.Y.indptr, fold.points.Y.indices
     if not fold.seen.all():
         lengths = np.diff(indptr)
@@ -150,7 +191,7 @@ def _problems(
         if before:
             problems.start_from(before.pop(0))
         yield problems
-        if not fold.is_final:
+        if not fold.is_final or _keeps_solved(fold, lists):
             solved.append(problems.without_zeros())
 
 
@@ -170,6 +211,39 @@ def _problems_of_new_points(c: ClassifiersConfig, more: More, n_known: int) -> P
     lists[~learnt[lists]] = -1
     own = sp.csr_matrix(Y[n_before:])
     return Problems.build(with_entries(own, learnt[own.indices])[:, :n_known], lists)
+
+
+_GROWTH = 1.1
+"""A label is solved again each time that the number of its points passes a power of this. With 1.2 ten updates lose 0.4
+points of P@1 on a held-out part of eurlex57k's train, and save a tenth of their time."""
+
+
+def is_solved_again(counts: Array, new: Problems) -> Array:
+    """(n_labels,) labels whose number of points, now `counts`, has passed a power of _GROWTH by the new points."""
+    before, after = (np.floor(np.log(np.maximum(n, 1)) / np.log(_GROWTH)) for n in (counts - new.n_positive, counts))
+    return np.asarray(before < after)
+
+
+_SHARE_OF_WORDS = 0.5
+"""Of a point's squared length, on average, that words of the index must have."""
+
+
+def _share_of_words(more: More) -> float:
+    """Which share of the new points' squared length words of the index have; the most frequent ones are not in it."""
+    rows = more.training.words.rows
+    found = np.zeros(rows.shape[1], dtype=bool)
+    found[rows.indices] = True
+    squares = np.square(more.X.data, dtype=np.float64)
+    return float(squares[found[more.X.indices]].sum() / max(squares.sum(), 1e-30))
+
+
+def _with_new_labels(solved: Problems, n_labels: int, new: Array, close: Problems | None) -> Problems:
+    """Problems of all labels; those of the new ones are `close`, in their order."""
+    order = np.full(n_labels, solved.n_labels + len(new))
+    order[: solved.n_labels], order[new] = np.arange(solved.n_labels), solved.n_labels + np.arange(len(new))
+    for more in (close or Problems.empty(0), Problems.empty(1)):
+        solved = solved.joined(more)
+    return solved.of_labels(order)
 
 
 _HARD = 100
