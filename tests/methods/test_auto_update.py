@@ -139,7 +139,7 @@ def test_a_label_is_solved_again_with_the_points_before_once_it_has_grown() -> N
 
 @pytest.mark.parametrize(("size", "before", "again"), [(1, 100, False), (10, 100, True), (1, 3, True), (0, 3, False)])
 def test_a_label_is_solved_again_when_it_passes_a_power_of_the_growth(size: int, before: int, again: bool) -> None:
-    """1.1^48 = 97, 1.1^49 = 106.7; 1.1^11 = 2.9, 1.1^14 = 3.8"""
+    """1.1^48 = 97.0, 1.1^49 = 106.7; 1.1^11 = 2.9, 1.1^12 = 3.1"""
     counts = sp.csr_matrix(np.ones((before + size, 1), dtype=np.float32))
     new = Problems.build(counts[before:], np.zeros((size, 0), dtype=np.int32))
     assert is_solved_again(label_counts(counts), new).tolist() == [again]

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from zipfel.errors import ModelFileError
 from zipfel.ranking import PAD, Ranking
 
-MOST_JUDGED = 400
+MOST_JUDGED = 200
 """Documents of an update that are ranked before they are learnt."""
 _LESS, _SURE = 0.02, 2.0
 """The best label is right so much more seldom than it should be, and by so many standard errors."""

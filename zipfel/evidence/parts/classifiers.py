@@ -214,8 +214,8 @@ def _problems_of_new_points(c: ClassifiersConfig, more: More, n_known: int) -> P
 
 
 _GROWTH = 1.1
-"""A label is solved again each time that the number of its points passes a power of this. With 1.2 ten updates lose 0.4
-points of P@1 on a held-out part of eurlex57k's train, and save a tenth of their time."""
+"""A label is solved again each time that the number of its points passes a power of this. Held out of train, ten
+updates gain 0.6 points of P@1 on eurlex57k over no label solved again, and 1.25 as much within the noise."""
 
 
 def is_solved_again(counts: Array, new: Problems) -> Array:
