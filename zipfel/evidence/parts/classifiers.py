@@ -65,8 +65,8 @@ class _Learnt:
 
 @dataclass(frozen=True)
 class ClassifiersPart(Part):
-    """solved: the documents that count for each classifier, and how much; updates continue from there. Older models
-    have none."""
+    """solved: the documents that count for each classifier, and how much; updates continue from there. Large and
+    older models have none."""
 
     model: LinearClassifiers
     config: ClassifiersConfig
@@ -173,7 +173,7 @@ def _label_runs(fold: Fold, lists: Array) -> list[tuple[int, int]]:
 
 def _keeps_solved(fold: Fold, lists: Array) -> bool:
     """Whether a model keeps the documents that count for each classifier. In a large one they would take gigabytes."""
-    return lists.size + fold.points.Y.nnz <= AT_A_TIME
+    return bool(lists.size + fold.points.Y.nnz <= AT_A_TIME)
 
 
 def _problems(
