@@ -123,14 +123,17 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def whole_set(less: Row, more: Row) -> Row:
-    """What the whole set takes, along the lines through two shares of it: CPU seconds by points, memory and model by
-    labels, whose tables fill it."""
-    found = dict(more)
-    for name, by in (("train_cpu", "points"), ("all_gb", "labels"), ("model_mb", "labels")):
-        whole = getattr(SHAPES[more["shape"]], by)
-        found[name] = more[name] + (more[name] - less[name]) * (whole - more[by]) / (more[by] - less[by])
+    """What the whole set takes, along the lines through two shares of it: CPU seconds by points, the model by labels,
+    memory by whichever gives more. Labels grow more slowly than points, so that memory will be less."""
     shape = SHAPES[more["shape"]]
-    return {**found, "points": shape.points, "labels": shape.labels, "phases": {}, "line": 1}
+
+    def along(name: str, by: str) -> float:
+        slope = (more[name] - less[name]) / (more[by] - less[by])
+        return float(more[name] + slope * (getattr(shape, by) - more[by]))
+
+    found = {"train_cpu": along("train_cpu", "points"), "model_mb": along("model_mb", "labels")}
+    memory = max(along("all_gb", by) for by in ("points", "labels"))
+    return {**more, **found, "all_gb": memory, "points": shape.points, "labels": shape.labels, "phases": {}, "line": 1}
 
 
 def _line(row: Row) -> str:

@@ -23,7 +23,10 @@ def test_the_whole_set_lies_on_the_line_through_two_shares() -> None:
     found = whole_set(_row(0.1, 20, 1.0), _row(0.2, 35, 1.5))
     assert (found["points"], found["labels"]) == (485_176, 670_091)
     assert round(found["train_cpu"]) == 35 + 8 * 15
-    assert round(found["all_gb"], 3) == round(1.5 + 0.5 * (670_091 - 120_000) / 60_000, 3)
+    assert round(found["model_mb"], 3) == round(20 + 10 * (670_091 - 120_000) / 60_000, 3)
+    assert round(found["all_gb"], 3) == round(1.5 + 0.5 * (670_091 - 120_000) / 60_000, 3)  # by points: 5.5
+    many = whole_set(_row(0.1, 20, 1.0) | {"labels": 200_000}, _row(0.2, 35, 1.5) | {"labels": 400_000})
+    assert round(many["all_gb"], 3) == 5.5  # by labels: 2.2
 
 
 def test_a_table_has_all_rows_and_the_whole_set_where_it_was_not_run() -> None:

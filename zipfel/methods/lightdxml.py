@@ -22,7 +22,7 @@ What the paper leaves open, and the value here (docs/methods/lightdxml.md has th
 - k is 100 log L within the paper's 400 to 700: 700 instead of 413 gave 1.8 points of P@1 on delicious.
 - Step 5 goes by P@1 of the classifiers on held-out points. The last epoch that equals the best but for chance is kept.
 - S_k(x_i) is searched by IVF-PQ at prediction from 20,000 labels on (`index`): HNSW takes 1.9 ms a document on
-  debian-deps, and scoring all labels 0.5 ms. The shortlist costs 1.5 points of P@1 there, none with `n_head=100`.
+  debian-deps, and scoring all labels 0.5 ms. The shortlist costs 1.5 points of P@1 there.
 Deviations: a classifier's last weight is its bias, which starts at the label's log-odds. Labels without a training
 point are left out.
 Beyond the paper, off by default: `relu=false` (label codes with negative numbers), `centre` (cosines seen from the mean
