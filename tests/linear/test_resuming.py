@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,9 @@ def test_stored_problems_come_back_as_they_were_used() -> None:
     kept = problems.as_stored()
     assert 0 < len(kept.docs) < len(problems.docs)
     again = Problems.restored(kept.state(), 90, 6)
+    assert kept.state()["docs"].dtype == np.uint16
+    far = replace(kept, docs=kept.docs + (1 << 16))
+    np.testing.assert_array_equal(Problems.restored(far.state(), 1 << 17, 6).docs, far.docs)
     for name in ("ptr", "docs", "n_positive", "dual"):
         np.testing.assert_array_equal(getattr(again, name), getattr(kept, name))
 

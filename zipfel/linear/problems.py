@@ -112,9 +112,14 @@ class Problems:
         return Problems(self.ptr, self.docs, self.n_positive, dual.astype(np.float32)).without_zeros()
 
     def state(self) -> dict[str, Array]:
-        """Arrays for a model file."""
-        dual = self.dual.astype(np.float16)
-        return {"ptr": self.ptr, "docs": self.docs, "n_positive": self.n_positive.astype(np.int32), "dual": dual}
+        """Arrays for a model file; small numbers of documents take two bytes."""
+        narrow = np.uint16 if self.docs.max(initial=0) <= np.iinfo(np.uint16).max else np.int32
+        docs, n_positive, dual = (
+            self.docs.astype(narrow),
+            self.n_positive.astype(np.int32),
+            self.dual.astype(np.float16),
+        )
+        return {"ptr": self.ptr, "docs": docs, "n_positive": n_positive, "dual": dual}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array], n_points: int, n_labels: int) -> Problems:
@@ -125,7 +130,8 @@ class Problems:
         ptr, docs, n_positive, dual = (arrays[name] for name in ("ptr", "docs", "n_positive", "dual"))
         sound = (
             ptr.dtype == np.int64
-            and docs.dtype == n_positive.dtype == np.int32
+            and docs.dtype in (np.uint16, np.int32)
+            and n_positive.dtype == np.int32
             and dual.dtype == np.float16
             and ptr.shape == (n_labels + 1,)
             and n_positive.shape == (n_labels,)
@@ -140,7 +146,7 @@ class Problems:
             raise ModelFileError(
                 "the classifiers' problems in the model are damaged: their arrays do not fit each other"
             )
-        return cls(ptr, docs, n_positive.astype(np.int64), dual.astype(np.float32))
+        return cls(ptr, docs.astype(np.int32, copy=False), n_positive.astype(np.int64), dual.astype(np.float32))
 
     def runs(self, parts: int) -> list[tuple[int, int]]:
         """Labels cut into at most `parts` runs of about equal numbers of documents."""
