@@ -36,7 +36,8 @@ Array = npt.NDArray[Any]
 
 COST_SHARE = 0.1
 """Of the cost that the classifiers were fitted with. With all of it the new documents would count for more than the old
-ones, whose dual variables can't fall: ten updates of debian-tags lose 1.5 points of P@1 then, and none with a tenth."""
+ones, whose dual variables can't fall. Held out of train, ten updates of all labels have a P@1 of 84.5, 84.6, 85.0 and
+84.1 on debian-tags with a share of 0.03, 0.1, 0.3 and 1; on eurlex57k 88.1 with 0.1, and 87.8 with 0.3."""
 
 
 def continued(
