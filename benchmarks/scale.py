@@ -52,6 +52,8 @@ SHAPES = {
     "wikiseealsotitles-350k": Shape(629_418, 91_414, 352_072, 162_491, 2.3, 4.0, TITLES),
     "delicious-200k": Shape(196_606, 782_585, 205_443, 100_095, 75.5, 301.0, ("dxml", "rankae")),
 }
+_APART = 3
+"""How many times the smaller of two shares the larger one is at least, for a line through both."""
 ONE_EPOCH = {
     "lightdxml": {"epochs": 1, "label_epochs": 1, "relabel_every": 1},
     "astec": {"surrogate_epochs": 1, "epochs": 1, "ranker_epochs": 1},
@@ -108,7 +110,8 @@ def run(shape: str, method: str, share: float, threads: int) -> Row:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """A line for each row; under those of a method on a shape the whole set, if it is not among them."""
+    """A line for each row; under those of a method on a shape the whole set, if it is not among them and
+    shares far enough apart are."""
     head = ("shape", "method", "points", "labels", "train s", "of these", "peak GB", "model MB", "ms a document")
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for shape, method in dict.fromkeys((row["shape"], row["method"]) for row in rows):
@@ -117,7 +120,7 @@ def markdown(rows: Sequence[Row]) -> str:
         )
         lines += [_line(row) for row in mine]
         done = [row for row in mine if "failed" not in row]
-        if len(done) > 1 and done[-1]["share"] < 1:
+        if done and _APART * done[0]["share"] <= done[-1]["share"] < 1:
             lines.append(_line(whole_set(done[0], done[-1])))
     return "\n".join(lines)
 

@@ -30,7 +30,7 @@ def test_the_whole_set_lies_on_the_line_through_two_shares() -> None:
 
 
 def test_a_table_has_all_rows_and_the_whole_set_where_it_was_not_run() -> None:
-    small, large, full = _row(0.1, 20, 1.0), _row(0.2, 35, 1.5), _row(1.0, 200, 6.0)
+    small, large, full = _row(0.1, 20, 1.0), _row(0.4, 35, 1.5), _row(1.0, 200, 6.0)
     failed = {"shape": SHAPE, "method": "mnn", "share": 1.0, "failed": -9}
     lines = markdown([large, failed, small]).splitlines()
     assert [line.count("along the line") for line in lines] == [0, 0, 0, 0, 1, 0]
@@ -38,3 +38,4 @@ def test_a_table_has_all_rows_and_the_whole_set_where_it_was_not_run() -> None:
     assert "2.00" in lines[2]
     assert "exit code -9" in lines[-1]
     assert "along the line" not in markdown([small, full])
+    assert "along the line" not in markdown([small, _row(0.2, 35, 1.5)])  # too near each other
