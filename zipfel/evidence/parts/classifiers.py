@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,9 @@ class ClassifiersPart(Part):
         solved, learnt = list[Problems](), None
         problems = _problems(fold, lists, runs, known, solved)
         model = LinearClassifiers(config).fit(fold.points.X, problems, seed=fold.run.seed, threads=fold.run.threads)
+        kept = reduce(Problems.joined, solved) if _keeps_solved(fold, lists) else None
         if fold.is_final:
-            return cls(model, config, solved[0].as_stored() if solved else None)
-        kept = solved[0] if len(solved) == 1 else None
+            return cls(model, config, kept and kept.as_stored())
         return cls(model, config, kept, _Learnt(lists, is_listed, runs, solved))
 
     def opinions(self, asked: Asked, labels: Array) -> list[Codes]:
