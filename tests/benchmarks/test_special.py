@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from benchmarks.papers import trial
 from benchmarks.papers.rankae import _facets, dropped, flipped, replaced
 from benchmarks.papers.special import Special
 
@@ -53,3 +54,18 @@ def test_rows_are_measured_kept_and_drawn(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "| d | 2 | b | 4 |" in shown
     assert "| d, 4,000 points | 2 | b | 4 |" in shown
+
+
+def test_settings_are_tried_on_points_held_out_of_train(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    (folder := tmp_path / "toy").mkdir()
+    for part, n in (("train", 80), ("test", 8)):
+        labels = rng.integers(4, size=n)
+        lines = (f"{label} {label}:1 {4 + rng.integers(6)}:0.5\n" for label in labels)
+        (folder / f"{part}.txt").write_text(f"{n} 10 4\n" + "".join(lines))
+    trial.main(["toy", "knn", "popular", "--shared", str(tmp_path), "--out", str(tmp_path / "out"), "--points", "40"])
+    shown = capsys.readouterr().out
+    assert "40 points learnt from, 20 held out" in shown
+    rows = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in shown.splitlines() if line[:2] == "| "}
+    assert float(rows["knn"]) == 100
+    assert float(rows["popular"]) < 60
