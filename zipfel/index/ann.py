@@ -84,7 +84,8 @@ class HnswIndex(Index):
         index._faiss.ntotal = n
         graph = index._faiss.hnsw
         for name, array in (("levels", levels), ("offsets", offsets), ("neighbors", neighbors)):
-            faiss.copy_array_to_vector(np.ascontiguousarray(array), getattr(graph, name))
+            own = getattr(graph, name)
+            faiss.copy_array_to_vector(array.astype(faiss.vector_to_array(own).dtype), own)  # all numbers were checked
         graph.entry_point, graph.max_level = entry, top
         return index
 
