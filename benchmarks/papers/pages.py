@@ -13,7 +13,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "methods"
 def put(paper: str, table: str, text: str, picture: Path | None = None, pages: Path = PAGES) -> bool:
     """Replaces what stands between the table's marks by the Markdown and, where its marks ask for one, the picture.
 
-    The marks are in the paper's page, or in PAPER-tables.md.
+    The marks are in the paper's page, in PAPER-tables.md or in PAPER-figures.md.
 
     `<!-- table: accuracy, picture -->` asks for it. False where the page has no such marks.
     """
@@ -30,7 +30,8 @@ def put(paper: str, table: str, text: str, picture: Path | None = None, pages: P
 
 
 def _with_marks(marks: re.Pattern[str], pages: Path, paper: str) -> Iterator[tuple[Path, str, re.Match[str]]]:
-    for page in (pages / f"{paper}.md", pages / f"{paper}-tables.md"):
+    for name in (paper, f"{paper}-tables", f"{paper}-figures"):
+        page = pages / f"{name}.md"
         before = page.read_text(encoding="utf-8") if page.is_file() else ""
         if (found := marks.search(before)) is not None:
             yield page, before, found
