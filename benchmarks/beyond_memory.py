@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from zipfel.bench.runner import append_record
+
 GROUPS = Path("/sys/fs/cgroup/memory")
 PREDICTED = 2000
 Row = dict[str, Any]
@@ -123,8 +125,7 @@ def main() -> None:
     }  # fmt: skip
     print(json.dumps(summary))
     if asked.out:
-        with asked.out.open("a") as stream:
-            stream.write(json.dumps(summary) + "\n")
+        append_record(asked.out, summary)
     shutil.rmtree(folder)
 
 

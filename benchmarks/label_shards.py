@@ -30,6 +30,7 @@ import scipy.sparse as sp
 
 from benchmarks.workers import files_of
 from zipfel import Zipfel
+from zipfel.bench.runner import append_record
 from zipfel.data import read
 from zipfel.linear import LinearClassifiers, Problems
 from zipfel.scale.label_shards import Cut
@@ -115,8 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
             row |= row_of(cut, classifiers, X[FIRST:], labels[FIRST:], problems)
             print(json.dumps(row), flush=True)
             if given.out is not None:
-                with given.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                append_record(given.out, row)
 
 
 if __name__ == "__main__":

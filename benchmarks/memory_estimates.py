@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from zipfel.bench.runner import append_record
+
 
 def train_file(folder: Path) -> Path:
     """The training set of a folder of `shared/data`."""
@@ -52,8 +54,7 @@ def main() -> None:
         cells = f"{row['documents']:,} | {row['estimated_mb']:,} | {row['measured_mb']:,} | {error:+.0%}"
         print(f"| {row['data']} | {row['preset']} | {cells} |", flush=True)
         if asked.out:
-            with asked.out.open("a") as stream:
-                stream.write(json.dumps(row) + "\n")
+            append_record(asked.out, row)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Bar
+from zipfel.bench.runner import append_record
 
 Row = dict[str, Any]
 _GB = 16.0
@@ -166,8 +167,7 @@ def main(
             rows.append(run(shape, method, share, threads))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
             if out is not None:
-                with out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
+                append_record(out, rows[-1])
     print(markdown(rows))
     return [
         Bar(f"scale: {row['method']} on {row['shape']}, peak memory", row["all_gb"], _GB, at_least=False, unit="GB")

@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from zipfel.bench.runner import append_record
+
 KS = (1, 3, 5)
 Row = dict[str, Any]
 
@@ -93,8 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
         for row in compared(data, method, given.workers, given.documents, given.set):
             print(json.dumps(row), flush=True)
             if given.out is not None:
-                with given.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                append_record(given.out, row)
 
 
 if __name__ == "__main__":
